@@ -71,12 +71,13 @@ def add_commands(commands: Commands) -> None:
 def run_plan_init(args: argparse.Namespace) -> None:
     """Write a first plan."""
     from engine.plan import plan_init_text, plan_to_toml, propose
+    from engine.plan.guess import reasons
     from engine.plan.propose import carried_remark
 
     raw, sample_plan = first_records_of(args)
     is_guess = sample_plan is None and args.plan is None
     plan = plan_of(args, raw, first_plan_of(args, raw) if is_guess else sample_plan)
-    text = plan_init_text(plan, propose(raw, plan)) if is_guess else plan_to_toml(plan)
+    text = plan_init_text(plan, propose(raw, plan), reasons(raw, plan)) if is_guess else plan_to_toml(plan)
     _check_new(args.out)
     _write(text, args.out)
     if args.out == "-":

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from engine.plan.doubts import (
     code_like,
     codes_below_zero,
     codes_beside_numbers,
+    marked_numbers,
     possible_answers,
     texts_among_numbers,
 )
@@ -108,9 +108,6 @@ def firsts(codes: np.ndarray, size: int | None = None) -> np.ndarray:
     return first
 
 
-if TYPE_CHECKING:
-    pass
-
 _MOST_VALUES = 5000  # a column of more distinct values is not searched for codes
 _SKIP_WORDS = re.compile(
     r"\b(valid|legitimate|legit)\W*skip|\bskip(ped)?\b|inapplicable|not\W+applicable|not\W+asked|not\W+in\W+universe|"
@@ -119,6 +116,7 @@ _SKIP_WORDS = re.compile(
 )
 _WEIGHT_NAME = re.compile(
     r"wgt|w(ei)?ght|repw|(^|_)wt|wts?\d*($|_)|ecwth|"
+    r"gewicht|hochrechnung|(^|_)(coeff|pond(era(cion|dor))?|fac(tor)?_?exp\w*|fexp\w*)\d*($|_)|"
     r"(^|_)w\d*_?(fin(al)?|full|base|samp\w*|pers\w*|house\w*|hh|rep\w*|adj\w*|cal\w*|norm\w*|trim\w*)\d*($|_)",
     re.IGNORECASE,
 )
@@ -127,6 +125,13 @@ _NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
 _LEAST_DISTINCT = 50  # distinct values from which a column may be a weight by its values alone
 _HEAPED = 0.3  # share of multiples of ten from which numbers were rounded by people, as incomes are
 _ID_NAME = re.compile(r"(^|_)(\w*id|ident\w*|serial\w*|key|uuid|recno|case(no|num)?)\d*($|_)", re.IGNORECASE)
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_TIME = re.compile(
+    rf"(?:\d{{4}}([-./]){_DAY}\1{_DAY}|{_DAY}([-./]){_DAY}\2\d{{2,4}}|{_DAY}[ -]?(?:{_MONTH})[a-z]*[ -]?\d{{2,4}})"
+    r"(?:[T ].*)?|\d{1,2}:\d\d(?::\d\d.*)?",
+    re.IGNORECASE,
+)
 _UNIT_NAME = re.compile(
     r"(^|_)(hid|hh_?(id|num|no|nr|number|key|serial)|house(hold)?(_?(id|num|no|nr|number|key|serial))?|serial(no)?|"
     r"dwelling(_?(id|no|number))?|fam(ily)?_?(id|no|number)|qhhnum)\d*($|_)",
@@ -147,7 +152,7 @@ _MOST_FLAG_LEVELS = 12
 def is_id(column: Partition, facts: Facts) -> bool:
     """Return whether a column numbers the records, or groups of them such as households."""
     if facts.looks_like_id:
-        return True
+        return not is_measured(column.raw)
     if not column.nearly_unique or len(column.codes) <= 50 or column.raw.notation != PLAIN:
         return False  # no id has signs between its thousands
     named = _ID_NAME.search(column.name) is not None
@@ -161,12 +166,29 @@ def is_id(column: Partition, facts: Facts) -> bool:
     return rising or (named and all_whole)
 
 
+def is_measured(column: RawColumn) -> bool:
+    """Return whether all values of a column are dates, times or amounts such as "$1,234.50", which number no records
+    even where each has another one."""
+    import pyarrow as pa
+
+    if not column.is_text:
+        return bool(pa.types.is_temporal(column.values.type))
+    written = [text for text in texts(column.values.slice(0, _SAMPLE)) if text not in DEFAULT_MISSING]
+    if written and all(_TIME.fullmatch(text.strip()) for text in written):
+        return True
+    return any(
+        len(sign) > 1 or not sign.isalpha() for sign in marked_numbers(column)
+    )  # 123A may be a number of records
+
+
 def numbers_units(column: RawColumn, facts: Facts) -> bool:
     """Return whether a column numbers households: whole numbers or texts, nearly all of them of 1 to 15 records, with
     a name that says so or with the records of each number together in the file.  Few records may have none, or a code
     for missing in its place."""
     codes, n_records = column.codes, len(column.codes)
     if facts.labelled or n_records <= 50 or facts.n_distinct * 2 * _MOST_MEMBERS < n_records:
+        return False
+    if is_weight(column, facts):
         return False
     sizes = np.bincount(codes + 1)[1:]
     if column.notation != PLAIN or np.count_nonzero(sizes > 1) < max(1.0, _LEAST_TOGETHER * np.count_nonzero(sizes)):

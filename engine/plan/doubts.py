@@ -251,7 +251,7 @@ def texts_among_numbers(column: RawColumn) -> tuple[str, ...]:
 def _numbers_and_texts(column: RawColumn) -> tuple[Notation, tuple[str, ...]]:
     """The notation of most values of a column, and its :func:`texts_among_numbers`."""
     notation, nothing = column.notation, (PLAIN, ())
-    if not column.is_text or not notation.clear or column.about.values:
+    if not column.is_text or not len(column.values) or not notation.clear or column.about.values:
         return nothing
     first = column.values.slice(0, MOST_VALUES)
     if notation == PLAIN and np.isnan(notation.numbers(first)).mean() > _MOST_STRAYS:

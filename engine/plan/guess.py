@@ -15,7 +15,7 @@ from engine.common.raw_values import as_text, is_number, numbers_of_texts, writt
 from engine.common.wording import number_text
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan.coding import JOIN, in_order, sort_columns, view_of, with_seen
-from engine.plan.columns import MOST_NUMERIC_LEVELS, Facts, default_missing, facts, is_weight
+from engine.plan.columns import MOST_NUMERIC_LEVELS, Facts, default_missing, facts, is_measured, is_weight
 from engine.plan.doubts import possible_answers, reads_as_missing
 from engine.plan.entries import MISSING_LEVEL, AttributePlan, UnitColumns, unit_columns
 from engine.plan.households import household_numbers
@@ -359,7 +359,7 @@ def first_plan(table: RawTable) -> Plan:
         if not profile.categorical:
             if not profile.looks_like_id:
                 carried.append(name)
-            elif id is None:
+            elif id is None and not is_measured(table.columns[name]):
                 id = name
             else:
                 dropped.append(name)
@@ -374,6 +374,24 @@ def first_plan(table: RawTable) -> Plan:
             "no column of the data looks categorical; write a plan by hand with a cut for each numeric attribute"
         )
     return Plan(DataPlan(tuple(attributes), DEFAULT_MISSING, None, id, tuple(carried), tuple(dropped)))
+
+
+def reasons(table: RawTable, plan: Plan) -> list[str]:
+    """A sentence on each column that :func:`first_plan` made the id or dropped, but for numbers of households and their
+    parts, which a proposal explains."""
+    told = []
+    for name in (plan.data.id, *plan.data.drop):
+        if name is None or not facts(column := table.columns[name], table.n_records).looks_like_id:
+            continue
+        if name == plan.data.id or not is_measured(column):
+            use = "the id" if name == plan.data.id else "dropped"
+            told.append(f"'{name}' is {use}: its values tell nearly all records apart.")
+        else:
+            told.append(
+                f"'{name}' is dropped: it has so many different dates, times or amounts that they tell records apart. "
+                "To keep it, put classes of them into the file."
+            )
+    return told
 
 
 def first_part(table: RawTable, name: str, *, missing: Sequence[str] = (), skip: Sequence[str] = ()) -> AttributePlan:

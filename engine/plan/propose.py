@@ -621,10 +621,13 @@ def carried_remark(plan: Plan) -> str:
     )
 
 
-def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = ()) -> str:
-    """The text of a first plan with comments on what may be changed, and on what the records suggest
-    (:func:`engine.plan.propose`); it reads back to that plan."""
+def plan_init_text(plan: Plan, suggested: Sequence[Proposal] = (), reasons: Sequence[str] = ()) -> str:
+    """The text of a first plan with comments on what may be changed, on ``reasons`` for what was not made an attribute
+    (:func:`engine.plan.guess.reasons`) and on what the records suggest (:func:`propose`); it reads back to that
+    plan."""
     head = _HEAD
+    for reason in reasons:
+        head += "#\n" + "".join(f"# {line}\n" for line in wrap(printable(reason), 112))
     if suggested:
         head += "#\n# What the records suggest, each with the name by which it is accepted:\n"
     for proposal in suggested:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +23,7 @@ from engine.plan import (
     DataPlan,
     Plan,
     check_plan,
+    dependencies,
     first_plan,
     guess_plan,
     plan_from_toml,
@@ -27,7 +32,7 @@ from engine.plan import (
 from engine.plan.check import with_level
 from engine.plan.coding import code
 from engine.plan.differences import lock
-from engine.plan.guess import natural_order, with_levels_in_order
+from engine.plan.guess import natural_order, reasons, with_levels_in_order
 from engine.plan.propose import carried_remark, propose
 from engine.plan.propose import plan_init_text as plan_init_text_of_level_order
 from engine.sweeps.sweep import open_sweep
@@ -139,6 +144,42 @@ def test_only_one_id_like_column_is_the_id_and_none_is_released() -> None:
     ids = [f"P{i}" for i in range(60)]
     plan = first_plan(table_of(case=ids, sex=["f", "m"] * 30, ssn=[f"S{i}" for i in range(60)]))
     assert (plan.data.id, plan.data.carry, plan.data.drop) == ("case", (), ("ssn",))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [date(1950, 1, 1) + timedelta(days=37 * i) for i in range(N)],
+        [timedelta(seconds=i) for i in range(N)],
+        [f"{i % 28 + 1:02}.{i // 28 + 1:02}.1985" for i in range(N)],
+        [f"2024-03-{i % 28 + 1:02}T{i // 28:02}:30:00+01:00" for i in range(N)],
+        [f"{i % 28 + 1:02}{('JAN', 'FEB', 'MAR')[i // 28]}1985" for i in range(N)],
+        [f"${i},{i % 10}00.50" for i in range(1, N + 1)],
+        [f"{i},{i % 100:02},000" for i in range(1, N + 1)],
+    ],
+    ids=["dates", "spans", "d.m.y", "ISO times", "SAS dates", "dollars", "lakhs"],
+)
+def test_dates_times_and_amounts_are_no_id_and_stay_inside(values: list[Any]) -> None:
+    table = table_of(when=values, case=[f"c{i}" for i in range(N)], sex=["f", "m"] * 30)
+    plan = first_plan(table)
+    assert (plan.data.id, plan.data.drop) == ("case", ("when",))
+    assert [reason.split("'")[1] for reason in reasons(table, plan)] == ["case", "when"]
+    assert plan_from_toml(plan_init_text(plan, (), reasons(table, plan))) == plan
+    assert dependencies(table).ids == ("case",)
+
+
+def test_numbers_of_records_that_end_in_a_letter_are_an_id() -> None:
+    assert first_plan(table_of(case=[f"{i}P" for i in range(N)], sex=["f", "m"] * 30)).data.id == "case"
+
+
+def test_a_column_without_values_is_carried_and_proposed_nothing() -> None:
+    table = table_of(gone=[None] * N, sex=["f", "m"] * 30)
+    plan = first_plan(replace(table, columns={**table.columns, "gone": _empty("gone")}))
+    assert plan.data.carry == ("gone",)
+
+
+def _empty(name: str) -> RawColumn:
+    return RawColumn(name, pa.array([], pa.string()), np.full(N, -1, np.int8))
 
 
 cells = st.sampled_from(["a", "b", "", "NA", "missing", "1", "2", "x | y"])

@@ -251,3 +251,11 @@ def test_numbers_of_persons_are_never_swapped(name: str) -> None:
     household, line = np.repeat(np.arange(100), 3), np.tile([1, 2, 3], 100)
     raw = table_of({"HSERIALP": household, name: line, "sex": np.random.default_rng(5).integers(1, 3, 300)})
     assert found(raw).lines == (name,)
+
+
+def test_a_weight_that_rises_with_the_households_numbers_none() -> None:
+    columns = persons(20, 6, np.random.default_rng(4))
+    household = columns["outer"] * 10 + columns["inner"]
+    raw = table_of({**columns, "hhid": household, "HHWT": household + 50, "factor_exp": household // 10 + 175})
+    assert found(raw).numbers.isdisjoint({"HHWT", "factor_exp"})
+    assert {"HHWT", "factor_exp"} <= set(first_plan(raw).data.carry)
