@@ -16,8 +16,8 @@ from engine.release.records import order_trace
 from engine.release.scenarios import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
+from engine.report.losses import weights_of
 from engine.report.places import place_changes
-from engine.report.shares import weights_of
 from engine.sweeps.reader_attacks import released_misfits, released_recodes
 
 if TYPE_CHECKING:

@@ -38,6 +38,7 @@ from engine.report.facts import (
 from engine.report.findings import FORMAT, Findings
 from engine.report.ledger_words import ledger_facts
 from engine.report.log import change_text
+from engine.report.losses import utility
 from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, with_left, worst_few
 from engine.report.parameters import (
     ROLE_WORDS,
@@ -52,7 +53,6 @@ from engine.report.public_wording import claims
 from engine.report.recognised_facts import KeySet, Recognised
 from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
-from engine.report.utility import utility
 from engine.study.decision_log import entries
 
 if TYPE_CHECKING:

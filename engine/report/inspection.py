@@ -20,7 +20,7 @@ from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease, numbers_of
 from engine.models.regression import WHY
 from engine.release.records import ReleasedTable
-from engine.report.utility import coefficient_flags, coefficient_name, model_rows, tolerances_of
+from engine.report.losses import coefficient_flags, coefficient_name, model_rows, tolerances_of
 
 if TYPE_CHECKING:
     from engine.plan import Plan

@@ -38,16 +38,16 @@ class Figure:
     group: str
     what: str
     weighted: bool
-    n: int | None
-    n_after: int | None
-    within: int | None
-    within_after: int | None
-    before: float | None
-    se: float | None
-    after: float | None
-    se_after: float | None
-    errors: float | None
-    flagged: bool | None
+    n: int | None = None
+    n_after: int | None = None
+    within: int | None = None
+    within_after: int | None = None
+    before: float | None = None
+    se: float | None = None
+    after: float | None = None
+    se_after: float | None = None
+    errors: float | None = None
+    flagged: bool | None = None
     note: Note = ""
     why: str = ""
 

@@ -20,10 +20,10 @@ from engine.report import parameters as in_words
 from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
 from engine.report.documents import docx, html, pdf
+from engine.report.losses import model_rows
 from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of
-from engine.report.utility import model_rows
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.warnings import release_warnings, torn_units
 

@@ -19,7 +19,7 @@ from engine.models.record_release import RecordRelease, complete_numbers, missin
 from engine.plan import Plan, plan_from_toml
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
-from engine.report.shares import _Grouping, _means, _Numbers
+from engine.report.losses import means_of
 
 N = 60
 PLAN = """
@@ -83,9 +83,8 @@ def test_memo_measure_and_codebook_give_one_mean(spss: RawTable) -> None:
     original = ReleasedTable(data)
     wanted = {"income": incomes()[incomes() > 0], "hours": np.array([20.0 + i % 7 for i in range(N) if i % 10])}
     everybody = np.zeros(N, np.int64)
-    grouping = _Grouping("", [""], everybody, [everybody], None)
     numbers = {name: numbers_of(original, original, name, plan) for name in wanted}
-    memo = {name: _means(_Numbers(name, values, [values]), grouping, None) for name, values in numbers.items()}
+    memo = {name: means_of(name, [""], [everybody] * 2, [values] * 2, None) for name, values in numbers.items()}
     columns = {
         name: pa.DictionaryArray.from_arrays(pa.array(raw.codes, pa.int32(), mask=raw.codes < 0), raw.values)
         for name, raw in data.raw.columns.items()

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from engine.report.facts import Tolerances
-from engine.report.losses import Batch, Collection
-from engine.report.shares import fisher_error
+from engine.report.losses import Batch, Collection, fisher_error
 from tests.engine.report.conftest import Case
 
 TOLERANCES = Tolerances(0.1, 45, 1.96, 1.1)
@@ -27,7 +26,7 @@ TOLERANCES = Tolerances(0.1, 45, 1.96, 1.1)
 def test_a_change_is_counted_in_standard_errors_of_fishers_z(
     before: float, after: float, n: int, errors: float, flagged: bool
 ) -> None:
-    collection = Collection("correlation", "correlations", False, TOLERANCES)
+    collection = Collection("correlation", "correlations", TOLERANCES)
     arrays = (np.array([value], float) for value in (n, n, before, after, fisher_error(before, after, n)))
     collection.add(Batch("x × y", [""], ["Pearson's r"], *arrays), True)
     assert [figure.errors for figure in collection.figures] == ([pytest.approx(errors)] if errors else [])

@@ -16,12 +16,22 @@ from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, 
 from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report import losses
-from engine.report.alterable import Alterable
 from engine.report.facts import Tally, Tolerances
 from engine.report.loss_facts import NewValue
-from engine.report.losses import Collection, by_size, by_table, flagged_of, flags, largest, new_values
-from engine.report.shares import _group_of, _reverses, _Shares
-from engine.report.utility import utility
+from engine.report.losses import (
+    Alterable,
+    Cells,
+    Collection,
+    by_size,
+    by_table,
+    flagged_of,
+    flags,
+    group_of,
+    largest,
+    new_values,
+    reverses,
+    utility,
+)
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
 from tests.engine.report.recount import codes, column
 
@@ -198,10 +208,12 @@ PLACES = MechanismPlan("trs", (("rate", ("0.1",)), ("hierarchy", ("region+town",
 
 def _towns(before: str, after: str) -> Collection:
     """Figures of two towns (letters) by whether a dwelling is a house or a flat (capital), before and after."""
-    old, new = (np.array(["aAbB".index(cell) for cell in text]) for text in (before, after))
-    shares = _Shares(old, [new], np.array([0, 0, 1, 1]), None, DEFAULT.min_n)
-    collection = Collection("percentage of two attributes", "percentages", False, DEFAULT)
-    collection.add(shares.batch("town × dwelling", ["a", "a", "b", "b"], ["house", "flat", "house", "flat"]), True)
+    cells, cell = np.unique(list(before + after), return_inverse=True)
+    groups, names = (["aAbB".index(each) for each in cells], [each.isupper() for each in cells])
+    words = ["ab"[group // 2] for group in groups], [("house", "flat")[name] for name in names]
+    table = Cells(np.split(cell, [len(before)]), np.array(groups) // 2, *words)
+    collection = Collection("percentage of two attributes", "percentages", DEFAULT)
+    collection.add(table.batch("town × dwelling", None, DEFAULT.min_n), True)
     return collection
 
 
@@ -279,8 +291,8 @@ def test_a_group_that_the_original_or_the_release_lacks_is_not_divided_by() -> N
 
 def test_the_group_of_a_table_is_its_finest_place() -> None:
     plan = plan_of(mechanisms=(PLACES,))
-    assert _group_of(("age", "town"), plan) == 1 and _group_of(("region", "age", "town"), plan) == 2
-    assert _group_of(("region", "sex"), plan) == 0 and _group_of(("age", "sex"), plan) == 0
+    assert group_of(("age", "town"), plan) == 1 and group_of(("region", "age", "town"), plan) == 2
+    assert group_of(("region", "sex"), plan) == 0 and group_of(("age", "sex"), plan) == 0
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -365,17 +377,17 @@ def test_a_declared_table_has_its_largest_change_and_the_sign_of_its_association
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "reverses"),
+    ("before", "after", "is_other"),
     [((30, 10, 10, 30), (10, 30, 30, 10), True), ((30, 10, 10, 30), (21, 20, 20, 21), False)],
 )
 def test_an_association_reverses_where_its_sign_does(
-    before: tuple[int, ...], after: tuple[int, ...], reverses: bool
+    before: tuple[int, ...], after: tuple[int, ...], is_other: bool
 ) -> None:
     cells = np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
     old, new = (np.repeat(np.arange(4), counts) for counts in (before, after))
-    batch = _Shares(old, [new], cells[:, 0], None, 45).batch("t", list("aabb"), list("xyxy"))
-    assert _reverses(cells, batch) is reverses
-    assert not _reverses(np.array([(0, 0), (0, 1), (0, 2), (0, 3)]), batch)
+    batch = Cells([old, new], cells[:, 0], list("aabb"), list("xyxy")).batch("t", None, 45)
+    assert reverses(cells, batch) is is_other
+    assert not reverses(np.array([(0, 0), (0, 1), (0, 2), (0, 3)]), batch)
 
 
 def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case: Case):

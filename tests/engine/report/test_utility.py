@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
-from engine.report import shares
+from engine.report import losses
 from tests.engine.report.conftest import Case, N
 from tests.engine.report.recount import codes, column
 
@@ -81,9 +81,9 @@ def test_coefficients_by_least_squares(case: Case):
 
 def test_among_many_attributes_only_unchanged_pairs_are_passed_over(case: Case, monkeypatch: pytest.MonkeyPatch):
     release = RecordRelease(ReleasedTable(case.realisation.data), case.realisation.tables, case.study.plan)
-    every = shares.associations(release, range(4))
-    monkeypatch.setattr(shares, "_MANY", 2)
-    some = shares.associations(release, range(4))
+    every = losses.associations(release, losses.pairs(release, range(4)))
+    monkeypatch.setattr(losses, "_MANY", 2)
+    some = losses.associations(release, losses.pairs(release, range(4)))
     old, new = codes(case)
     changed = {case.realisation.data.domain.names[j] for j in range(4) if (old[:, j] != new[:, j]).any()}
     assert set(some) == {row for row in every if changed.intersection(row.of.split(" × "))}
