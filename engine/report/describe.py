@@ -1,26 +1,37 @@
-"""Descriptions of a table, a column and a release, in counts."""
+"""One release before and after, counted on its records: levels, small cells, associations, coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.data.microdata import Microdata, RawTable
+from engine.common.errors import EngineError
+from engine.data.microdata import RawTable
 from engine.data.table import ContingencyTable, occupied
+from engine.measures.reanalysis import interval_overlap
+from engine.models.analyses import compare
+from engine.models.record_release import RecordRelease, numbers_of
 from engine.plan.coding import code
+from engine.release.records import ReleasedTable
+from engine.report.losses import MOST_CELLS, association, coefficient_figures, model_rows, tolerances_of
 from engine.study.keys import key_path, read_key
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
 from engine.sweeps.sweep import check_same
 
 if TYPE_CHECKING:
+    from engine.plan import Plan
+    from engine.report.loss_facts import Figure, ModelRow
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
+
+SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 49), (50, None))
+"""Sizes of cells that are counted together: from, to (None: no end)."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +53,17 @@ class Occupancy:
         """Records in cells of one or two."""
         return self.ones + 2 * self.twos
 
-
-def _occupancy(counts: np.ndarray, sizes: Sequence[int]) -> Occupancy:
-    return Occupancy(int(counts.sum()), prod(sizes), len(counts), int((counts == 1).sum()), int((counts == 2).sum()))
+    @classmethod
+    def of(cls, counts: np.ndarray, sizes: Sequence[int]) -> Occupancy:
+        """That of cells with these ``counts`` of records, in a table of these numbers of levels."""
+        return cls(int(counts.sum()), prod(sizes), len(counts), int((counts == 1).sum()), int((counts == 2).sum()))
 
 
 def occupancy(table: ContingencyTable, names: Sequence[str]) -> Occupancy:
     """The :class:`Occupancy` of the margin over some attributes."""
     attributes = table.domain.indices(tuple(names))
     _, counts, _ = table.margin(attributes)
-    return _occupancy(counts, [table.domain.shape[j] for j in attributes])
-
-
-def level_counts(data: Microdata, attribute: int) -> np.ndarray:
-    """Records per level of one attribute, shape ``(levels,)``."""
-    return np.bincount(data.codes[attribute], minlength=data.domain.shape[attribute])
+    return Occupancy.of(counts, [table.domain.shape[j] for j in attributes])
 
 
 @dataclass(frozen=True)
@@ -99,23 +106,138 @@ def changes(realisation: Remade, keys: Sequence[str]) -> Changes:
     key_attributes = data.domain.indices(tuple(keys))
     _, cell = occupied([after[j] for j in key_attributes], [shape[j] for j in key_attributes], data.n_records)
     return Changes(
-        before=tuple(level_counts(data, j) for j in range(d)),
+        before=tuple(np.bincount(before[j], minlength=shape[j]) for j in range(d)),
         after=tuple(np.bincount(after[j], minlength=shape[j]) for j in range(d)),
         altered=np.array([int(mask.sum()) for mask in differs]),
         records=int(np.any(differs, axis=0).sum()),
         moved=moved,
         keys_before=occupancy(data.table, keys),
-        keys_after=_occupancy(np.bincount(cell), [shape[j] for j in key_attributes]),
+        keys_after=Occupancy.of(np.bincount(cell), [shape[j] for j in key_attributes]),
     )
 
 
 def remade(study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None = None) -> Remade:
     """One realisation of a study down to records, with the key beside the study unless it is given; the figures are not
     compared here."""
-
     key = read_key(key_path(study.path)) if key is None else key
     check_same(study, raw, key)
     data = code(raw, study.plan)
     scenario, _ = study.find(label)
     derived = stream_of(key, scenario.spec, data, replicate)
     return remake(data, question_of(study.plan, data, study.measures), scenario.spec, derived)
+
+
+def one_table(realisation: Remade, table: int) -> Remade:
+    """A release with one of its tables alone."""
+    if not 0 <= table < len(realisation.tables):
+        raise EngineError(f"table {table + 1}, must be from 1 to {len(realisation.tables)}")
+    return replace(realisation, tables=(realisation.tables[table],))
+
+
+class Association(NamedTuple):
+    """Cramér's V of two attributes (places ``i`` < ``j``) in the original and in the release, each 0 to 1; NaN where a
+    table is too large to be read."""
+
+    i: int
+    j: int
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Release less original: negative where the association has got weaker."""
+        return self.after - self.before
+
+
+def associations(realisation: Remade, changes: Changes) -> list[Association]:
+    """Pairs of attributes whose two-way table has changed, largest change of Cramér's V first; all other pairs are as
+    they were, exactly."""
+    tables, shape, rows = (ReleasedTable(realisation.data), realisation.tables[0]), realisation.data.domain.shape, []
+    for i, j in np.argwhere(np.triu(changes.moved)).tolist():
+        is_read = shape[i] * shape[j] <= MOST_CELLS
+        rows.append(Association(i, j, *(association(tables, i, j)["cramers_v"] if is_read else (np.nan, np.nan))))
+    return sorted(rows, key=lambda pair: -np.nan_to_num(abs(pair.change), nan=-1.0))
+
+
+class SmallCells(NamedTuple):
+    """Cells of the keys' table by size, before and after, one entry for each of :data:`SIZES`.  Of the ``exposed``
+    records that stand in cells of one or two in the original, ``unaltered`` still do, with all their own keys."""
+
+    cells_before: np.ndarray
+    cells_after: np.ndarray
+    exposed: int
+    unaltered: int
+
+
+def small_cells(realisation: Remade, keys: Sequence[str]) -> SmallCells:
+    """How cells of the keys' table change in size."""
+    data = realisation.data
+    attributes = data.domain.indices(tuple(keys))
+    before, after = [data.codes[j] for j in attributes], [realisation.codes(j) for j in attributes]
+    of_record, of_size = [], []
+    for codes in (before, after):
+        _, cell = occupied(codes, [data.domain.shape[j] for j in attributes], data.n_records)
+        counts = np.bincount(cell)
+        of_record.append(counts[cell])
+        of_size.append(
+            np.array([((counts >= low) & (counts <= (high or data.n_records))).sum() for low, high in SIZES])
+        )
+    is_unaltered = np.all([a == b for a, b in zip(before, after, strict=True)], axis=0)
+    exposed, still = (counts <= 2 for counts in of_record)
+    return SmallCells(of_size[0], of_size[1], int(exposed.sum()), int((exposed & is_unaltered & still).sum()))
+
+
+def weighted_levels(realisation: Remade, plan: Plan, attribute: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weighted totals per level of one attribute before and after, shape ``(levels,)`` each; None without a weight.
+
+    The weight stays with its record, so that weighted totals may change where a swap keeps all counts.  A missing
+    weight counts as 0.
+    """
+    data, original = realisation.data, ReleasedTable(realisation.data)
+    if data.weight is None:
+        return None
+    before, after = (
+        np.bincount(
+            table.codes(attribute),
+            weights=np.nan_to_num(numbers_of(table, original, data.weight, plan)),
+            minlength=data.domain.shape[attribute],
+        )
+        for table in (original, realisation.tables[0])
+    )
+    return before, after
+
+
+class Coefficients(NamedTuple):
+    """One declared analysis before and after: what it predicts, and one entry per coefficient that the original
+    estimates; the ``omitted`` others it does not.
+
+    ``half`` and ``half_after`` are half-widths of 95 % intervals, ``overlap`` that of the two (1 where they coincide,
+    below 0 where they have nothing in common; NaN where the release gives no figure).
+    """
+
+    model: ModelRow
+    figures: tuple[Figure, ...]
+    half: np.ndarray
+    half_after: np.ndarray
+    overlap: np.ndarray
+    omitted: int
+
+    @property
+    def shift(self) -> np.ndarray:
+        """The move of each estimate in standard errors of the original; NaN where there is none."""
+        known = ((f.before, f.after, f.se) for f in self.figures)
+        return np.array([(b - a) / se if a is not None and b is not None and se else np.nan for a, b, se in known])
+
+
+def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
+    """Every declared analysis on the original and on all tables of the release together; an empty list without any."""
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables, plan, realisation.spec)
+    found = []
+    for analysis, model in zip(plan.analyses, model_rows(release.original, plan), strict=True):
+        compared = compare(release, analysis, reported=True)
+        figures, usable = coefficient_figures(compared, analysis, tolerances_of(plan)), compared.usable
+        half, half_after = compared.half[usable], compared.half_after[usable]
+        overlap = interval_overlap(compared.before.estimate[usable], half, compared.after[usable], half_after)
+        estimated = tuple(figure for figure in figures if figure.note != "not estimable")
+        found.append(Coefficients(model, estimated, half, half_after, overlap, len(figures) - len(estimated)))
+    return found

@@ -486,20 +486,26 @@ def fisher_error(before: float, after: float, n: int) -> float:
     return abs(slope) / float(np.sqrt(n - 3))
 
 
+def association(tables: Sequence[ReleasedTable], i: int, j: int) -> dict[str, list[float]]:
+    """How strongly two attributes are associated, by statistic, in each of some tables."""
+    shape = tables[0].data.domain.shape
+    counts = [
+        np.bincount(table.codes(i).astype(np.int64) * shape[j] + table.codes(j), minlength=shape[i] * shape[j])
+        for table in tables
+    ]
+    phi2, degrees = phi_squared(np.concatenate(counts), np.array([[shape[i], shape[j]]] * len(tables), np.int64))
+    return {statistic: strength(phi2, degrees, statistic).tolist() for statistic in STATISTICS}
+
+
 def associations(release: RecordRelease, between: Iterable[tuple[int, int]]) -> list[Figure]:
     """Cramér's V and the contingency coefficient of pairs of attributes, most changed first; they are not judged,
     because they sum up percentages of two attributes."""
     names, shape, n = release.data.domain.names, release.data.domain.shape, release.data.n_records
-    tables = (release.original, *release.tables)
     rows = []
     for i, j in between:
-        size = shape[i] * shape[j]
-        if size > MOST_CELLS:
+        if shape[i] * shape[j] > MOST_CELLS:
             continue
-        counts = [np.bincount(t.codes(i).astype(np.int64) * shape[j] + t.codes(j), minlength=size) for t in tables]
-        phi2, degrees = phi_squared(np.concatenate(counts), np.array([[shape[i], shape[j]]] * len(tables), np.int64))
-        for statistic in STATISTICS:
-            before, *after = strength(phi2, degrees, statistic).tolist()
+        for statistic, (before, *after) in association((release.original, *release.tables), i, j).items():
             row = Figure("association", f"{names[i]} × {names[j]}", "", _STATISTIC_TITLES[statistic], False)
             rows.append(replace(row, n=n, n_after=n, before=before, after=float(np.mean(after))))
     return sorted(rows, key=lambda row: -abs((row.after or 0) - (row.before or 0)))

@@ -15,7 +15,7 @@ from frontier_app.wording.markup import drawn, stacked
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from engine.report.boundaries import Boundaries
+    from engine.report.places import Boundaries
 
 
 _BAR = 40  # height of one level or coefficient

@@ -19,20 +19,19 @@ from engine.models.record_release import RecordRelease
 from engine.plan.coding import N_RULE, KeyTable
 from engine.plan.households import places_in
 from engine.release.records import ReleasedTable
-from engine.report.boundaries import MOST_BYTES, Boundaries, read_boundaries
-from engine.report.describe import Changes, Occupancy, changes, remade
-from engine.report.inspection import SIZES, one_table, weighted_levels
-from engine.report.inspection import associations as associations_of
-from engine.report.inspection import coefficients as coefficients_of
-from engine.report.inspection import small_cells as cells_of
+from engine.report.describe import SIZES, Changes, Occupancy, changes, one_table, remade, weighted_levels
+from engine.report.describe import associations as associations_of
+from engine.report.describe import coefficients as coefficients_of
+from engine.report.describe import small_cells as cells_of
 from engine.report.other_keys import altered_in, key_set, unswapped_keys, worst_few
 from engine.report.places import (
+    MOST_BYTES,
     AreaRow,
     LevelRow,
     areas_of,
-    households_by_area,
     persons_with,
     place_changes,
+    read_boundaries,
     relative_change,
 )
 from engine.report.recognised_facts import KeySet
@@ -53,10 +52,10 @@ Which = tuple[object, ...]
 """What a remembered computation depends on: study, label, replicate, table."""
 
 
-def distributions(study: Study, release: Remade, changed: Changes, table: int) -> None:
+def distributions(study: Study, release: Remade, changed: Changes) -> None:
     """One attribute's levels before and after, counted or weighted."""
     domain = release.data.domain
-    drawn_anew = any(release.tables[table].is_replaced(j) for j in range(len(domain)))
+    drawn_anew = any(release.tables[0].is_replaced(j) for j in range(len(domain)))
     _say_distributions(changed, drawn_anew)
     order = sorted(domain.names, key=lambda name: -int(changed.altered[domain.index(name)]))
     left, right = st.columns([2, 2], vertical_alignment="bottom")
@@ -70,7 +69,7 @@ def distributions(study: Study, release: Remade, changed: Changes, table: int) -
     j = domain.index(name)
     before, after, unit = changed.before[j], changed.after[j], "records"
     if release.data.weight is not None and _weighted(right, release.data.weight):
-        totals = weighted_levels(release, study.plan, j, table)
+        totals = weighted_levels(release, study.plan, j)
         assert totals is not None
         before, after, unit = *totals, f"total of {release.data.weight}"
     levels = domain.attributes[j].levels
@@ -132,9 +131,9 @@ def _level_table(
     )
 
 
-def cells(study: Study, release: Remade, changed: Changes, table: int, which: Which) -> None:
+def cells(study: Study, release: Remade, changed: Changes, which: Which) -> None:
     keys = study.plan.keys
-    small = state.get().memo.get("cells", which, lambda: cells_of(release, keys, table))
+    small = state.get().memo.get("cells", which, lambda: cells_of(release, keys))
     st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
     small_cells.draw(*(_key_table(counts) for counts in (changed.keys_after, changed.keys_before)))
     st.markdown(
@@ -241,9 +240,9 @@ _INTERVALS = 30
 _PAIRS = 200
 
 
-def associations(release: Remade, changed: Changes, table: int, which: Which) -> None:
+def associations(release: Remade, changed: Changes, which: Which) -> None:
     names, n = release.data.domain.names, release.data.n_records
-    pairs = state.get().memo.get("associations", which, lambda: associations_of(release, changed, table))
+    pairs = state.get().memo.get("associations", which, lambda: associations_of(release, changed))
     if not pairs:
         st.success("No two-way table has changed.", icon=":material/check_circle:")
         return
@@ -310,34 +309,31 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
         " that have nothing in common. A flag marks what is beyond the plan's tolerances, as in the memo."
     )
     for number, comparison in enumerate(comparisons):
-        st.markdown(markdown("**{}**", comparison.analysis))
+        figures, shift = comparison.figures, comparison.shift
+        st.markdown(markdown("**{}**", comparison.model.analysis))
         st.caption(markdown("{}", model_words(comparison.model)))
-        order = sorted(
-            range(len(comparison.names)),
-            key=lambda k: -abs(comparison.shift[k]) if comparison.shift[k] == comparison.shift[k] else 0,
-        )
-        drawn = [k for k in order if comparison.shift[k] == comparison.shift[k]][:_INTERVALS]
+        order = np.argsort(-np.nan_to_num(np.abs(shift)), kind="stable").tolist()
+        drawn = [k for k in order if np.isfinite(shift[k])][:_INTERVALS]
+        se = np.array([figures[k].se for k in drawn], float)
         if drawn:
             elements.chart(
                 before_after.intervals(
-                    [comparison.names[k] for k in drawn],
-                    comparison.half[drawn] / comparison.se[drawn],
-                    comparison.shift[drawn],
-                    comparison.half_after[drawn] / comparison.se[drawn],
+                    [figures[k].what for k in drawn],
+                    comparison.half[drawn] / se,
+                    shift[drawn],
+                    comparison.half_after[drawn] / se,
                 ),
                 f"intervals-{number}",
-                f"Coefficients of {comparison.analysis} before and after; the table below says the same",
+                f"Coefficients of {comparison.model.analysis} before and after; the table below says the same",
             )
         st.dataframe(
             {
-                "coefficient": [comparison.names[k] for k in order],
-                "original": [_interval(comparison.before[k], comparison.half[k]) for k in order],
-                "release": [
-                    comparison.lost[k] or _interval(comparison.after[k], comparison.half_after[k]) for k in order
-                ],
-                "shift in SE": [round(comparison.shift[k], 2) + 0.0 for k in order],
+                "coefficient": [figures[k].what for k in order],
+                "original": [_interval(figures[k].before, comparison.half[k]) for k in order],
+                "release": [figures[k].why or _interval(figures[k].after, comparison.half_after[k]) for k in order],
+                "shift in SE": [round(shift[k], 2) + 0.0 for k in order],
                 "overlap": [comparison.overlap[k] for k in order],
-                "flag": ["flagged" if comparison.flagged[k] else "" for k in order],
+                "flag": ["flagged" if figures[k].flagged else "" for k in order],
             },
             hide_index=True,
             width="stretch",
@@ -345,7 +341,7 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
                 "shift in SE": st.column_config.NumberColumn(format="%+.2f"),
                 "overlap": st.column_config.NumberColumn(format="%.2f"),
             },
-            alt=f"Coefficients of {comparison.analysis} with their intervals, before and after",
+            alt=f"Coefficients of {comparison.model.analysis} with their intervals, before and after",
         )
         if comparison.omitted:
             st.caption(
@@ -353,7 +349,7 @@ def coefficients(study: Study, release: Remade, which: Which) -> None:
             )
 
 
-def _interval(centre: float, half: float) -> str:
+def _interval(centre: float | None, half: float) -> str:
     return f"{text.figure(centre)} ± {text.figure(half, 3)}"
 
 
@@ -435,12 +431,12 @@ def places_at_hand(study: Study) -> tuple[str, ...]:
     return state.get().memo.get("places", study.plan.data, lambda: places_in(raw, study.plan))
 
 
-def places(study: Study, release: Remade, table: int, which: Which) -> None:
+def places(study: Study, release: Remade, which: Which) -> None:
     """All of it for one candidate."""
     places = places_at_hand(study)
     analysed = study.plan.analyse
     levels, rows = state.get().memo.get(
-        "place-changes", (which, places), lambda: place_changes(release, places, analysed, table)
+        "place-changes", (which, places), lambda: place_changes(release, places, analysed)
     )
     _levels(levels)
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
@@ -451,7 +447,7 @@ def places(study: Study, release: Remade, table: int, which: Which) -> None:
     counted: Count = middle.selectbox(
         "What is counted",
         countable,
-        index=countable.index(_telling(release, places, levels[-1], countable, table)),
+        index=countable.index(_telling(release, places, levels[-1], countable)),
         format_func=_words,
         key=f"places-count-{places}",
     )
@@ -463,7 +459,7 @@ def places(study: Study, release: Remade, table: int, which: Which) -> None:
         " here only, is not kept, and nothing is fetched from a network.",
     )
     of_level = [row for row in rows if row.level == level]
-    before, after = _counts(release, places[: places.index(str(level)) + 1], counted, table)
+    before, after = _counts(release, places[: places.index(str(level)) + 1], counted)
     if given is not None:
         with elements.errors_shown():
             _map(given.getvalue(), before, after)
@@ -503,15 +499,15 @@ def _countable(data: Microdata, attributes: Sequence[str], places: Sequence[str]
     return options[1:2] + options[:1] + options[2:] if data.units is not None else options
 
 
-def _telling(release: Remade, places: Sequence[str], finest: LevelRow, countable: Sequence[Count], table: int) -> Count:
+def _telling(release: Remade, places: Sequence[str], finest: LevelRow, countable: Sequence[Count]) -> Count:
     """The count that is shown at first: persons where their number changes, else the level that moved most of the
     attribute whose table by area changed most."""
     if finest.persons or not finest.attribute:
         return "persons"
-    areas = areas_of(release, places, table)
+    areas = areas_of(release, places)
 
     def moved(count: Count) -> int:
-        before, after = persons_with(release, areas, count[0], count[1], table)
+        before, after = persons_with(release, areas, count[0], count[1])
         return int(np.abs(after - before).sum())
 
     of_attribute = [count for count in countable if isinstance(count, tuple) and count[0] == finest.attribute]
@@ -522,15 +518,13 @@ def _words(count: Count) -> str:
     return count if isinstance(count, str) else f"persons with {count[0]} = {count[1]}"
 
 
-def _counts(
-    release: Remade, places: Sequence[str], counted: Count, table: int
-) -> tuple[dict[str, int], dict[str, int]]:
+def _counts(release: Remade, places: Sequence[str], counted: Count) -> tuple[dict[str, int], dict[str, int]]:
     """Counts by name of the area, before and after."""
-    areas = areas_of(release, places, table)
+    areas = areas_of(release, places)
     if counted == "households" and release.data.units is not None:
-        before, after = households_by_area(areas, release.data.units)
+        before, after = areas.counted(release.data.units.first)
     elif isinstance(counted, tuple):
-        before, after = persons_with(release, areas, *counted, table)
+        before, after = persons_with(release, areas, *counted)
     else:
         before, after = areas.counted()
     return tuple(dict(zip(areas.names, counts.tolist(), strict=True)) for counts in (before, after))  # type: ignore[return-value]
@@ -538,7 +532,7 @@ def _counts(
 
 def _map(content: bytes, before: Mapping[str, int], after: Mapping[str, int]) -> None:
     """The areas filled by their change, in the outlines that the user gives."""
-    boundaries: Boundaries = read_boundaries(content, list(before))
+    boundaries = read_boundaries(content, list(before))
     change = {area: relative_change(before[area], after[area]) for area in before}
     words = {area: f"{area}: {before[area]:,} → {after[area]:,} ({_percent(change[area])})" for area in before}
     elements.chart(
@@ -696,7 +690,8 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
 
 def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part: str, which: Which) -> None:
     memo, keys = state.get().memo, study.plan.keys
-    changed = memo.get("changes", which, lambda: changes(one_table(release, table), keys))
+    shown = one_table(release, table)
+    changed = memo.get("changes", which, lambda: changes(shown, keys))
     n = release.data.n_records
     st.markdown(
         markdown(
@@ -710,17 +705,17 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
         )
     )
     if part == "places":
-        places(study, release, table, which)
+        places(study, shown, which)
     elif part == "levels":
-        distributions(study, release, changed, table)
+        distributions(study, shown, changed)
     elif part == "associations":
-        associations(release, changed, table, which)
+        associations(shown, changed, which)
     elif part == "cells":
-        cells(study, release, changed, table, which)
+        cells(study, shown, changed, which)
     elif part == "coefficients":
         coefficients(study, release, which)
     elif part == "intruder":
         intruder(study, view, release, which)
     else:
         altered(release, changed)
-        carried(study, one_table(release, table), which)
+        carried(study, shown, which)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.report.boundaries import Boundaries
+from engine.report.places import Boundaries
 from frontier_app.charts.before_after import choropleth
 
 SQUARE = np.array([[0, 60], [1, 60], [1, 61], [0, 61]], float)
