@@ -84,7 +84,7 @@ def test_a_chairs_bundle_verifies_beside_it(tmp_path: Path) -> None:
     ("path", "value"),
     [
         (("members_rate",), {"policy": "withheld", "seed": 1}),
-        (("utility", "changes"), [{"kind": "key"}]),
+        (("utility", "changes"), [{"kind": "cell", "seed": 1}]),
         (("utility",), []),
         (("map", "tells_rate"), "x7f3"),
         (("measures",), ["x7f3"]),
