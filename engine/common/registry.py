@@ -57,7 +57,7 @@ class Registry(Mapping[str, T]):
     def find(self, name: str) -> T:
         """The object called ``name``; refuses (:class:`UsageError`) an unknown name with the nearest known ones."""
         if name not in self:
-            raise UsageError(f"unknown {self._noun} '{name}'.{did_you_mean(name, self)}")
+            raise UsageError(f"unknown {self._noun} {quoted(name)}.{did_you_mean(name, self)}")
         return self[name]
 
     def register(self, thing: T) -> T:
@@ -71,7 +71,7 @@ class Registry(Mapping[str, T]):
                 f"a {self._noun} to register is of type {type(thing).__name__}, must be a {self._kind.__name__}"
             )
         if not _NAME.fullmatch(thing.name):
-            raise UsageError(f"{self._noun} '{thing.name}' needs a name of letters, digits and underscores.")
+            raise UsageError(f"{self._noun} {quoted(thing.name)} needs a name of letters, digits and underscores.")
         if thing.name in self._built_in:
             raise UsageError(f"{self._noun} '{thing.name}' belongs to the package; choose another name.")
         self._registered[thing.name] = thing
@@ -100,7 +100,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 def check_fields(thing: Any, noun: str) -> None:
     """Refuse (:class:`UsageError`) a field of a measure or mechanism whose value is of another type than declared."""
-    name = thing.name if isinstance(thing.name, str) else repr(thing.name)
+    name = thing.name if isinstance(thing.name, str) else quoted(thing.name)
     for field in fields(thing):
         declared = str(field.type)
         value = getattr(thing, field.name)

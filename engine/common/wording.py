@@ -22,9 +22,21 @@ def first_twice(names: Iterable[str]) -> str | None:
 
 
 def quoted(value: object) -> str:
-    """A value as a sentence quotes it, cut where it is long."""
-    text = repr(value)
+    """A value as a sentence quotes it, cut where it is long; one that cannot be printed, such as a whole number of
+    thousands of digits, by its type."""
+    try:
+        text = repr(value)
+    except Exception:  # of an object of somebody else
+        text = f"<{type(value).__name__} that cannot be printed>"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def text_of(value: object) -> str:
+    """A value that a person gave as the text that a plan keeps."""
+    try:
+        return str(value).strip()
+    except ValueError:  # of a whole number of thousands of digits
+        return quoted(value)
 
 
 def upper_first(text: str) -> str:

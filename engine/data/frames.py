@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import smallest, texts
-from engine.common.wording import first_twice, is_blank, plural
+from engine.common.wording import first_twice, is_blank, plural, quoted
 from engine.data.io.checks import names_in_file
 from engine.data.microdata import RawColumn, RawTable
 
@@ -43,11 +43,14 @@ def check_frame(frame: pd.DataFrame) -> None:
     names = list(frame.columns)
     if not names:
         raise EngineError("the DataFrame has no columns")
-    for name in names:
+    for i, name in enumerate(names):
         if not isinstance(name, str) or is_blank(name):
+            way = "df.columns = df.columns.map(str) makes texts of other names"
+            if isinstance(name, str):
+                way = f"df = df.set_axis([*df.columns[:{i}], 'column_{i + 1}', *df.columns[{i + 1}:]], axis=1)"
             raise UsageError(
-                f"a column of the DataFrame is called {name!r}, must be a text that is not empty; "
-                "df.columns = df.columns.map(str) makes texts of other names"
+                f"a column of the DataFrame is called {quoted(name)}, must be a text that is not empty and can be "
+                f"seen; {way}"
             )
     try:
         names_in_file("the DataFrame", names, clean=False)

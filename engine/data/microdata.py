@@ -29,7 +29,7 @@ from engine.common.raw_values import (
     written_unclearly,
 )
 from engine.common.streams import fingerprint
-from engine.common.wording import first_twice, listed, number_text, plural
+from engine.common.wording import first_twice, listed, number_text, plural, quoted
 from engine.data.domain import Domain
 from engine.data.table import ContingencyTable, occupied
 
@@ -76,7 +76,7 @@ class ColumnLabels:
                 ends = f"from {number_text(low)} to {number_text(high)}"
                 raise EngineError(f"a range of missing values goes {ends}; give the lower end first")
         if self.measure not in MEASURES:
-            raise EngineError(f"measure is {self.measure!r}, must be one of {', '.join(MEASURES[1:])} or empty")
+            raise EngineError(f"measure is {quoted(self.measure)}, must be one of {', '.join(MEASURES[1:])} or empty")
 
     @property
     def written_ranges(self) -> list[str]:

@@ -27,6 +27,7 @@ from engine.common.registry import (
     check_fields,
     described,
 )
+from engine.common.wording import quoted
 from engine.data.domain import Domain
 from engine.measures.compiled_sums import SummedBatch
 from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
@@ -124,8 +125,8 @@ class Measure:
             value, allowed = getattr(self, name), get_args(choice)
             if not isinstance(value, str) or value not in allowed:
                 raise UsageError(
-                    f"measure '{self.name}': {name} == {value!r}, must be {', '.join(allowed[:-1])} or {allowed[-1]}."
-                    + near_words(nearest(str(value), allowed))
+                    f"measure '{self.name}': {name} == {quoted(value)}, must be {', '.join(allowed[:-1])} or "
+                    f"{allowed[-1]}.{near_words(nearest(value if isinstance(value, str) else '', allowed))}"
                 )
         if not self.depends_on:
             of_risk: DependsOn = "records" if self.needs == "records" else "unaltered"
@@ -133,8 +134,8 @@ class Measure:
         for name, default in self.parameters.items():
             if isinstance(default, bool) or not isinstance(default, int | str):
                 raise UsageError(
-                    f"measure '{self.name}': parameter {name} has the default {default!r}, must be a whole number or a "
-                    "text."
+                    f"measure '{self.name}': parameter {name} has the default {quoted(default)}, must be a whole "
+                    "number or a text."
                 )
 
     @classmethod
@@ -234,7 +235,8 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
     match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*", text, re.DOTALL)
     if not match:
         raise UsageError(
-            f"cannot read the measure '{text}'; write NAME or NAME[PARAMETER=VALUE], such as small_cells[n_rule=5]."
+            f"cannot read the measure {quoted(text)}; write NAME or NAME[PARAMETER=VALUE], such as "
+            "small_cells[n_rule=5]."
         )
     name, inside = match.group(1), match.group(2)
     measure = measures.find(name)
@@ -243,12 +245,13 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
     for part in filter(None, re.split(r"[;,](?![^\[\]]*\])", inside or "")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not value:
-            raise UsageError(f"cannot read '{part}' in the measure '{text}'; write PARAMETER=VALUE.")
+            raise UsageError(f"cannot read {quoted(part)} in the measure {quoted(text)}; write PARAMETER=VALUE.")
         if key == "attributes":
             attributes = tuple(piece.strip() for piece in value.split("+"))
         elif key not in measure.parameters:
             raise UsageError(
-                f"measure '{name}' has no parameter '{key}'.{did_you_mean(key, [*measure.parameters, 'attributes'])}"
+                f"measure '{name}' has no parameter {quoted(key)}."
+                f"{did_you_mean(key, [*measure.parameters, 'attributes'])}"
             )
         elif isinstance(measure.parameters[key], int):
             try:

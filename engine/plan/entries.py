@@ -18,6 +18,7 @@ from typing import Literal, TypedDict, get_args
 from engine.common.errors import Remedy, UsageError, did_you_mean
 from engine.common.raw_values import Notation, is_number
 from engine.common.untrusted import fits
+from engine.common.wording import quoted, text_of
 from engine.data.microdata import MEASURES, NO_LABELS, ColumnLabels, GroupedColumns, RawTable, StreamedColumns
 from engine.plan.schema import Name, as_tuple, check, entry, needed, set_fields, typed
 from engine.release.spec import RANDOM_SWAP
@@ -128,10 +129,10 @@ class AttributePlan:
     def _check_cut(self, who: str) -> None:
         given, edges = as_tuple(self.cut), []
         if given is None:
-            raise UsageError(f"{who}: cut is {self.cut!r}, must be a list of numbers such as [25, 55]")
+            raise UsageError(f"{who}: cut is {quoted(self.cut)}, must be a list of numbers such as [25, 55]")
         for edge in given:
             if isinstance(edge, bool) or not isinstance(edge, int | float) or not isfinite(edge):
-                raise UsageError(f"{who}: cut holds {edge!r}, must hold numbers")
+                raise UsageError(f"{who}: cut holds {quoted(edge)}, must hold numbers")
             edges.append(int(edge) if float(edge).is_integer() else float(edge))
         if any(a >= b for a, b in pairwise(edges)):
             raise UsageError(f"{who}: cut edges are {', '.join(map(str, edges))}, must be ascending")
@@ -210,7 +211,7 @@ class MechanismPlan:
         for key, value in grid.items():
             if not fits(value, str | int | float | bool | tuple[str | int | float | bool, ...]):
                 wanted = "a text, a number, true or false, or a list of them"
-                raise UsageError(f"{key} is {value!r}, must be {wanted}")
+                raise UsageError(f"{key} is {quoted(value)}, must be {wanted}")
         return cls.of(typed(name, str, "name"), grid)
 
 
@@ -221,7 +222,7 @@ def values_of(value: object) -> Sequence[object]:
 
 def as_text(value: object) -> str:
     """A value as the text of a parameter."""
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value).strip()
+    return ("yes" if value else "no") if isinstance(value, bool) else text_of(value)
 
 
 SIGNS = "[ ] ; , + ="
@@ -331,7 +332,7 @@ class AnalysisPlan:
             )
         check(self, f"{who}: ")
         if not all(side.strip() for side in self.sides) or len(self.sides) != 2:
-            raise UsageError(f'{who}: formula is {self.formula!r}, must be written as "outcome ~ first + second"')
+            raise UsageError(f'{who}: formula is {quoted(self.formula)}, must be written as "outcome ~ first + second"')
         self._check_size(who)
         if self.weighted and not self.model.weighted:
             able = ", ".join(family.name for family in FAMILIES.values() if family.weighted)
@@ -558,8 +559,8 @@ def check_include(include: Iterable[str], where: str = "") -> tuple[str, ...]:
     for name in requested:
         if not isinstance(name, str) or name not in INCLUDE:
             raise UsageError(
-                f"{where or 'cannot include'} {name!r}, must be weight, id or unit. They stand for the columns that "
-                "[data] names as weight, id and unit; other columns are carried, or attributes"
+                f"{where or 'cannot include'} {quoted(name)}, must be weight, id or unit. They stand for the columns "
+                "that [data] names as weight, id and unit; other columns are carried, or attributes"
             )
     return tuple(name for name in INCLUDE if name in requested)
 

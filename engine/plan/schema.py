@@ -16,7 +16,7 @@ from msgspec import Meta, ValidationError, convert
 
 from engine.common.errors import UsageError
 from engine.common.untrusted import fits
-from engine.common.wording import first_twice
+from engine.common.wording import first_twice, quoted, text_of
 
 T = TypeVar("T")
 Name = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
@@ -127,11 +127,11 @@ def _checked(value: Any, hint: Any, said: Entry, what: str) -> Any:
         return _pairs(value, get_args(item)[1], what)
     value = typed(value, hint, what)
     if said.choices and value not in said.choices:
-        raise UsageError(f"{what} is {value!r}, must be one of {', '.join(filter(None, said.choices))}")
+        raise UsageError(f"{what} is {quoted(value)}, must be one of {', '.join(filter(None, said.choices))}")
     if said.low is not None and value < said.low:
-        raise UsageError(f"{what} == {value}, must be at least {said.low}.")
+        raise UsageError(f"{what} == {quoted(value)}, must be at least {said.low}.")
     if said.high is not None and value > said.high:
-        raise UsageError(f"{what} == {value}, must be at most {said.high}.")
+        raise UsageError(f"{what} == {quoted(value)}, must be at most {said.high}.")
     return value
 
 
@@ -150,7 +150,7 @@ def _pairs(value: Any, kind: Any, what: str) -> tuple[tuple[str, Any], ...]:
     pairs = as_tuple(value.items() if isinstance(value, Mapping) else value)
     if pairs is None or not all(fits(pair, tuple[str, Any]) for pair in pairs):
         such = '{a = "b"}' if kind is str else '{a = ["b", "c"]}'
-        raise UsageError(f"{what} is {value!r}, must be a table such as {such}")
+        raise UsageError(f"{what} is {quoted(value)}, must be a table such as {such}")
     return tuple((name, typed(inner, kind, f"{what} of '{name}'")) for name, inner in pairs)
 
 
@@ -191,16 +191,16 @@ _LISTS: dict[Any, tuple[str, str]] = {
 def _refusal(value: Any, hint: Any) -> str:
     for inner in (hint, *get_args(hint)):
         if get_origin(inner) is Annotated:
-            return f"is {value!r}, must be {inner.__metadata__[0].description}"
+            return f"is {quoted(value)}, must be {inner.__metadata__[0].description}"
     if get_origin(hint) is Literal:
-        return f"is {value!r}, must be one of {', '.join(get_args(hint))}"
+        return f"is {quoted(value)}, must be one of {', '.join(get_args(hint))}"
     if get_origin(hint) is not tuple:
-        return f"is {value!r}, must be {_WANTED[hint]}"
+        return f"is {quoted(value)}, must be {_WANTED[hint]}"
     a_list, items = _LISTS[get_args(hint)[0]]
     if not isinstance(value, list | tuple | set | frozenset):
-        return f"is {value!r}, must be {a_list}"
+        return f"is {quoted(value)}, must be {a_list}"
     wrong = next(item for item in value if not fits(item, get_args(hint)[0]))
-    return f"holds {wrong!r}, must hold {items}"
+    return f"holds {quoted(wrong)}, must hold {items}"
 
 
 _DECIMAL = compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", ASCII)
@@ -211,9 +211,9 @@ def decimal_text(value: object, what: str) -> str:
 
     ``what`` names the quantity in the error for anything that is no decimal number.
     """
-    text = str(value).strip()
+    text = text_of(value)
     if isinstance(value, bool) or not _DECIMAL.fullmatch(text):
-        raise UsageError(f"{what} is {text!r}, must be a decimal number; write it as for example 0.01")
+        raise UsageError(f"{what} is {quoted(text)}, must be a decimal number; write it as for example 0.01")
     number = Decimal(text)
     written = format(number, "f")
     if "." in written:

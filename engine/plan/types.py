@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from engine.common.errors import Remedy, UsageError, did_you_mean
-from engine.common.wording import listed
+from engine.common.wording import listed, quoted, text_of
 from engine.data.domain import EditRule
 from engine.plan.entries import (
     SINGLE_USES,
@@ -244,7 +244,9 @@ class SpacePlan:
         check(self)
         for size in self.swap_sizes:
             if size < 1:
-                raise UsageError(f"swap size == {size}, must be at least 1; swapping no attribute leaves the original")
+                raise UsageError(
+                    f"swap size == {quoted(size)}, must be at least 1; swapping no attribute leaves the original"
+                )
         described = {
             "swap_sizes": self.swap_sizes,
             "all_specs": self.all_specs,
@@ -271,11 +273,11 @@ class SpacePlan:
         except TypeError:
             given = []
         if not given and not isinstance(self.rates, list | tuple):
-            raise UsageError(f'rates is {self.rates!r}, must be a list such as ["0.01", "0.02"]')
+            raise UsageError(f'rates is {quoted(self.rates)}, must be a list such as ["0.01", "0.02"]')
         for rate in given:
             if isinstance(rate, bool) or not isinstance(rate, str | Real | Decimal):
                 raise UsageError(f"rates holds a value of type {type(rate).__name__}, must hold numbers such as 0.02.")
-        rates = tuple(dict.fromkeys(rate_text(str(rate)) for rate in given))
+        rates = tuple(dict.fromkeys(rate_text(text_of(rate)) for rate in given))
         if not rates:
             raise UsageError("rates is empty; give at least one, for example 0.01")
         return rates
@@ -313,11 +315,12 @@ class DecisionPlan:
         if self.max_risk is not None and self.slope is not None:
             raise UsageError("the decision has both max_risk and slope; choose one rule")
         realisation = self.realisation
-        if isinstance(realisation, int) and not isinstance(realisation, bool):
+        if isinstance(realisation, int) and not isinstance(realisation, bool) and realisation.bit_length() < 64:
             realisation = str(realisation)
         if not isinstance(realisation, str) or not re.fullmatch(f"{FIRST_WITHIN}|first|[1-9][0-9]{{0,8}}", realisation):
             raise UsageError(
-                f"realisation is {self.realisation!r}, must be '{FIRST_WITHIN}', 'first' or the number of a replicate"
+                f"realisation is {quoted(self.realisation)}, must be '{FIRST_WITHIN}', 'first' or the number of a "
+                "replicate"
             )
         set_fields(self, realisation=realisation)
 
@@ -393,8 +396,8 @@ class Plan:
             set_fields(self, space=replace(self.space, swap_sizes=sizes))
         if sizes and sizes[-1] > len(candidates):
             raise UsageError(
-                f"swap size == {sizes[-1]}, must be at most {len(candidates)}, the number of attributes that may be "
-                f"swapped: {', '.join(candidates)}"
+                f"swap size == {quoted(sizes[-1])}, must be at most {len(candidates)}, the number of attributes that "
+                f"may be swapped: {', '.join(candidates)}"
             )
 
     @property
@@ -434,7 +437,7 @@ class Plan:
         for measure in measures:
             if not _MEASURE.fullmatch(measure):
                 raise UsageError(
-                    f"measure {measure!r} is no name; write for example hellinger or small_cells[n_rule=5]"
+                    f"measure {quoted(measure)} is no name; write for example hellinger or small_cells[n_rule=5]"
                 )
         for judge in ("risk", "utility"):
             chosen = getattr(self.decision, judge)

@@ -87,6 +87,11 @@ def _got(value: object) -> str:
         return f"of type {type(value).__name__}"
 
 
+def _held(value: object) -> str:
+    got = _got(value)
+    return f"an object {got}" if got.startswith("of type ") else got
+
+
 def _refused(name: str, value: object, wanted: str) -> UsageError:
     return UsageError(f"{name} is {_got(value)}, must be {wanted}")
 
@@ -147,7 +152,8 @@ def list_of(name: str, value: Any, wanted: str = "") -> list[Any]:
             pass
         else:
             return [item.item() if isinstance(item, np.generic) else item for item in items]
-    such = f"a list such as [{value!r}]" if isinstance(value, str | int | float) else "a list"
+    single = isinstance(value, str | int | float) and not isinstance(value, bool)
+    such = f"a list such as [{quoted(value)}]" if single else "a list"
     raise _refused(name, value, wanted or such)
 
 
@@ -160,10 +166,10 @@ def rates(name: str, value: Any) -> list[Any]:
 
 def texts(name: str, value: Any) -> list[str]:
     """A list of texts."""
-    items = list_of(name, value)
+    items = list_of(name, value, "" if isinstance(value, str) else "a list of texts such as ['a']")
     for item in items:
         if not isinstance(item, str):
-            raise UsageError(f"{name} holds {_got(item)}, must hold texts such as 'a'")
+            raise UsageError(f"{name} holds {_held(item)}, must hold texts such as 'a'")
         text(f"a text of {name}", item)
     return items
 
@@ -240,10 +246,10 @@ def cuts(name: str, value: Any) -> dict[Any, list[Any]]:
     if not isinstance(value, Mapping):
         raise _refused(name, value, "columns with their edges such as {'age': [25, 55]}")
     texts(f"the columns of {name}", list(value))
-    edges = {column: list_of(f"{name} of {column!r}", listed) for column, listed in value.items()}
+    edges = {column: list_of(f"{name} of {quoted(column)}", listed) for column, listed in value.items()}
     for column, listed in edges.items():
         for edge in listed:
-            number(f"an edge of {name} of {column!r}", edge)
+            number(f"an edge of {name} of {quoted(column)}", edge)
     return edges
 
 
@@ -256,10 +262,10 @@ def mechanisms(name: str, value: Any) -> list[tuple[str, dict[Any, Any]]]:
     for item in list_of(name, value, wanted):
         pair = (item, {}) if isinstance(item, str) else item
         if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise UsageError(f"{name} holds {_got(pair)}, must be {wanted}")
+            raise UsageError(f"{name} holds {_held(pair)}, must be {wanted}")
         mechanism, grid = pair
         if not isinstance(mechanism, str) or not isinstance(grid, Mapping):
-            raise UsageError(f"{name} has {_got(grid)} for {_got(mechanism)}, must be {wanted}")
+            raise UsageError(f"{name} has {_held(grid)} for {_held(mechanism)}, must be {wanted}")
         texts(f"the parameters of '{mechanism}'", list(grid))
         pairs.append((mechanism, {parameter: _values(values) for parameter, values in grid.items()}))
     return pairs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.wording import plural
 from engine.data.frames import check_frame, table_of_frame
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import MEASURES
@@ -89,8 +90,8 @@ def _matched(original: pd.DataFrame, released: pd.DataFrame) -> tuple[pd.DataFra
         check_frame(frame)
     if len(original) != len(released):
         raise EngineError(
-            f"the original has {len(original):,} records and the release {len(released):,}; every record needs its "
-            "counterpart"
+            f"the original has {plural(len(original), 'record')} and the release {len(released):,}; every record needs "
+            "its counterpart"
         )
     columns = [name for name in original.columns if name in set(released.columns)]
     if not columns:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex, Unpack, ov
 
 from engine.common.errors import SweepInterruptedWarning, UndefinedFigureWarning, UsageError
 from engine.common.output import Ticker, announce
+from engine.common.wording import quoted
 from engine.decision.choice import choose, finalists, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
@@ -152,7 +153,7 @@ class Sweep(Sequence[Candidate]):
             return Candidate(self.study, self.study.find(candidate)[0].index, self._current({}))
         candidate, n = whole_number("the index of a candidate", candidate), len(self)
         if not -n <= candidate < n:
-            raise IndexError(f"the sweep has {n:,} candidates, none with the index {candidate}")
+            raise IndexError(f"the sweep has {n:,} candidates, none with the index {quoted(candidate)}")
         return Candidate(self.study, range(n)[candidate], self._current({}))
 
     def __contains__(self, candidate: object) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from engine.common import __version__
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.untrusted import is_whole, sum_of, sums_of
-from engine.common.wording import plural
+from engine.common.wording import plural, quoted
 from engine.measures import MeasureCall
 from engine.release.scenarios import Note, Results, RunStatus, Scenario, Scenarios, params_text, short_ids
 from engine.release.spec import ReleaseSpec
@@ -226,7 +226,7 @@ class ScenarioTable:
         index = scenarios.index_of(label)
         if index is None:
             near = did_you_mean(label, scenarios.labels())
-            raise UsageError(f"the study has no candidate '{text}'.{near}")
+            raise UsageError(f"the study has no candidate {quoted(text)}.{near}")
         if not slash:
             return scenarios[index], None
         if replicate.isdecimal():

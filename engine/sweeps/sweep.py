@@ -28,6 +28,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import KEY_BYTES, fingerprint, key_check
+from engine.common.wording import quoted
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import Microdata, RawTable
 from engine.frontier.choosing import fresh_runs_needed
@@ -609,9 +610,9 @@ def recheck(
     check_options(options)
     replicates = fresh_runs_needed(study.plan.decision.run_share) if replicates is None else replicates
     if replicates < 2:
-        raise UsageError(f"replicates == {replicates}, must be at least 2 for a standard error.")
+        raise UsageError(f"replicates == {quoted(replicates)}, must be at least 2 for a standard error.")
     if replicates > MOST_REPLICATES:
-        raise UsageError(f"replicates == {replicates}, must be at most {MOST_REPLICATES:,}.")
+        raise UsageError(f"replicates == {quoted(replicates)}, must be at most {MOST_REPLICATES:,}.")
     check_same(study, raw, key)
     wanted = set(indices) - _void(study, indices)
     if not wanted:

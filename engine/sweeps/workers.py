@@ -21,6 +21,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.processes import join_loading
+from engine.common.wording import quoted
 from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.measures.exchange_sums import rule_of_sums
 from engine.mechanisms import mechanism
@@ -257,11 +258,13 @@ def _compiled() -> bool:
 def check_workers(workers: int | None) -> None:
     """Refuse (:class:`UsageError`) a number of processes that cannot be; None leaves it to the program."""
     if workers is not None and not isinstance(workers, int):
-        raise UsageError(f"workers is {workers!r}, must be a whole number such as 2.")
+        raise UsageError(f"workers is {quoted(workers)}, must be a whole number such as 2.")
     if workers is not None and workers < 1:
-        raise UsageError(f"workers == {workers}, must be at least 1.")
+        raise UsageError(f"workers == {quoted(workers)}, must be at least 1.")
     if workers is not None and workers > MOST_WORKERS:
-        raise UsageError(f"workers == {workers}, must be at most {MOST_WORKERS}; one per core is all that helps.")
+        raise UsageError(
+            f"workers == {quoted(workers)}, must be at most {MOST_WORKERS}; one per core is all that helps."
+        )
 
 
 _evaluator: Evaluator | None = None

@@ -280,7 +280,11 @@ def files_of(path: Path) -> list[tuple[Path, tuple[tuple[str, str | None], ...]]
     if not path.is_dir():
         return [(path, ())]
     files = []
-    for file in sorted(path.rglob("*"), key=lambda file: file.relative_to(path).parts):
+    try:
+        below = sorted(path.rglob("*"), key=lambda file: file.relative_to(path).parts)
+    except OSError as error:  # of a folder that went away meanwhile
+        raise EngineError(f"folder '{path.name}' could not be read: {error.strerror}") from None
+    for file in below:
         steps = file.relative_to(path).parts
         if any(step.startswith((".", "_")) for step in steps) or file.is_dir():
             continue

@@ -14,7 +14,7 @@ from engine.cli.main import main
 from engine.mechanisms import amount, mechanism, names
 from engine.study.study import Study
 from tests import every_mechanism
-from tests.every_mechanism import CASES, GRIDS, MIX
+from tests.every_mechanism import CASES, GRIDS
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_tables_say_the_amount(case: str, swept: dict[str, Path], capsys: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case != MIX])
+@pytest.mark.parametrize("case", CASES)
 def test_a_candidate_is_chosen_exported_and_replayed(
     case: str, swept: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -194,6 +194,42 @@ def test_a_frame_that_is_no_table_of_records_is_refused(frame, sentence):
         sf.risk_utility(frame, frame)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\ud800", "\u202e"])
+def test_a_column_without_a_name_that_can_be_seen_gets_one_by_the_way_out(blank):
+    df = people()
+    df.columns = pd.Index([blank if name == "race" else name for name in df.columns], dtype=object)
+    with pytest.raises(sf.UsageError, match="can be seen") as refused:
+        sf.sweep(df, ["age", "sex"])
+    given = {"df": df}
+    exec(str(refused.value).partition("; ")[2], given)
+    with sf.sweep(given["df"], ["age", "sex"], swap_sizes=[1], rates=[0.1], replicates=1) as made:
+        assert len(made)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda swaps, text: swaps[text],
+        lambda swaps, text: swaps.choose(text),
+        lambda swaps, text: swaps.frontier(risk=text),
+        lambda swaps, text: swaps.add_measures(people(), [text]),
+        lambda swaps, text: sf.sweep(people(), ["age", "sex"], mechanisms=[text]),
+    ],
+)
+def test_a_text_of_many_signs_or_lines_is_quoted_on_one_short_line(swaps, call):
+    for text in ("x" * 20_000, "a\nb\x1b[31m"):
+        with pytest.raises(sf.UsageError) as refused:
+            call(swaps, text)
+        assert len(str(refused.value)) < 500 and str(refused.value).isprintable()
+
+
+def test_an_object_within_a_list_is_called_one(swaps):
+    with pytest.raises(sf.UsageError, match="measures holds an object of type ndarray, must hold texts"):
+        swaps.add_measures(people(), [np.array([1])])
+    with pytest.raises(sf.UsageError, match=r"unit is 5, must be a list of texts such as \['a'\]"):
+        sf.sweep(people(), unit=5)  # type: ignore[arg-type]
+
+
 def test_paths_are_texts_or_paths(swaps, tmp_path):
     swaps.save(str(tmp_path / "a.study"))
     with sf.open_study(Path(tmp_path / "a.study")) as again:
