@@ -24,8 +24,8 @@ from engine.report.sheet import (
 from engine.report.words import figure
 
 if TYPE_CHECKING:
+    from engine.report.facts import Figure
     from engine.report.findings import Findings
-    from engine.report.loss_facts import Figure
     from engine.report.map_model import MapModel
 
 _MOST_TILES = 120

@@ -26,7 +26,7 @@ from engine.sweeps.sweep import check_same
 
 if TYPE_CHECKING:
     from engine.plan import Plan
-    from engine.report.loss_facts import Figure, ModelRow
+    from engine.report.facts import Figure, ModelRow
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 

@@ -12,7 +12,7 @@ from engine.common.wording import listed
 from engine.decision.altered_groups import AlteredGroup
 from engine.measures.verdict import Verdict
 from engine.report.extent_facts import ChangedRow
-from engine.report.loss_facts import Figure
+from engine.report.facts import Figure
 from engine.report.unit_counts import UnitsChanged
 
 CHAIR = "chair.json"

@@ -20,8 +20,17 @@ from engine.models.regression import WHY
 from engine.plan.entries import TolerancePlan
 from engine.plan.households import places_of
 from engine.plan.types import in_no_use
-from engine.report.facts import NamedTable, Statistic, Tally, Tolerances, Utility
-from engine.report.loss_facts import Figure, FigureKind, ModelRow, NewValue
+from engine.report.facts import (
+    Figure,
+    FigureKind,
+    ModelRow,
+    NamedTable,
+    NewValue,
+    Statistic,
+    Tally,
+    Tolerances,
+    Utility,
+)
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease

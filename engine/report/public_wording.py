@@ -19,8 +19,8 @@ from engine.report.other_keys import altered_in
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
     from engine.plan import Plan
+    from engine.report.facts import Figure
     from engine.report.findings import Findings
-    from engine.report.loss_facts import Figure
 
 PUBLIC: Mapping[str, tuple[str, ...]] = {
     "values_altered": ("title", "swap"),

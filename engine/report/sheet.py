@@ -17,9 +17,8 @@ from engine.report.parameters import not_declared
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import GroupRow, MeasureRow
+    from engine.report.facts import Figure, GroupRow, MeasureRow, NewValue
     from engine.report.findings import Findings
-    from engine.report.loss_facts import Figure, NewValue
     from engine.report.map_facts import CandidateRow
     from engine.report.sheet_facts import Lettered
 

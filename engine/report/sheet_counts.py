@@ -18,7 +18,7 @@ from engine.release.parameter import Parameter
 from engine.release.spec import UNIFORM, ReleaseSpec, percent, selection_of
 from engine.report.candidate_rows import as_read
 from engine.report.exposed import sizes
-from engine.report.loss_facts import Figure
+from engine.report.facts import Figure
 from engine.report.losses import optional
 from engine.report.places import areas_of, persons_with
 from engine.report.redaction import better_of, title_of

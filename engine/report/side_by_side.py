@@ -10,7 +10,7 @@ import numpy as np
 from engine.mechanisms import mechanism
 from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease
-from engine.report.loss_facts import AnalysisRuns, CoefficientRuns
+from engine.report.facts import AnalysisRuns, CoefficientRuns
 from engine.report.losses import coefficient_flags, coefficient_name, tolerances_of
 from engine.study.keys import key_path, read_key
 from engine.sweeps.candidates import setting_of

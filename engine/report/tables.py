@@ -14,9 +14,8 @@ from engine.report.office import parts_of_zip, without_traces
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine.report.facts import GroupRow, Tally
+    from engine.report.facts import Figure, GroupRow, ModelRow, Tally
     from engine.report.findings import Findings
-    from engine.report.loss_facts import Figure, ModelRow
     from engine.report.places import AreaRow, LevelRow
     from engine.report.unit_counts import UnitsChanged
 

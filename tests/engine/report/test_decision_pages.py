@@ -15,10 +15,9 @@ from engine.plan.entries import PublishedTables, TolerancePlan
 from engine.report import board_pictures, decision_pages, documents, sheet
 from engine.report.board_pictures import change_words
 from engine.report.decision_pages import folded, page_one, pages
-from engine.report.facts import Check, LimitOrigin
+from engine.report.facts import Check, Figure, LimitOrigin
 from engine.report.findings import Findings
 from engine.report.log import Event
-from engine.report.loss_facts import Figure
 from engine.report.losses import by_table, flagged_of, largest, new_values, tolerances_of
 from engine.report.member import write_findings
 from engine.report.sheet import figure_name

@@ -16,8 +16,7 @@ from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, 
 from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report import losses
-from engine.report.facts import Tally, Tolerances
-from engine.report.loss_facts import NewValue
+from engine.report.facts import NewValue, Tally, Tolerances
 from engine.report.losses import (
     Alterable,
     Cells,

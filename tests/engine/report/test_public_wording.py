@@ -11,9 +11,8 @@ import pytest
 from engine.common.errors import EngineError
 from engine.decision.statements import KINDS, statement
 from engine.report.audit import _row_order
-from engine.report.facts import ROW_ORDER, Publish
+from engine.report.facts import ROW_ORDER, Figure, Publish
 from engine.report.findings import Findings
-from engine.report.loss_facts import Figure
 from engine.report.public_wording import (
     PUBLIC,
     claims,
