@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from engine.common.wording import listed, lower_first, plural, upper_first
 from engine.report import pictures
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
-from engine.report.pictures import HALF, WIDE, Picture
+from engine.report.pictures import HALF, WIDE, Pair, Picture
 from engine.report.sheet import (
     TABLE_CHANGE,
     choices,
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_model import MapModel
 
-_MOST_TILES = 120
+_MOST, _MOST_TILES = 10, 120
 _POINTS = 5.0
 """Percentage points from which on a place has changed much."""
+
+
+def _picture(png: bytes, title: str, told: Iterable[str], note: str = "") -> Picture:
+    return Picture(png, title, f"{title}. {' '.join(told)}", note)
 
 
 # -- the map ---------------------------------------------------------------------------------------------------------
@@ -38,7 +42,15 @@ _POINTS = 5.0
 
 def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     """All candidates by risk and utility, the frontier, the limit, the named ones and the unprotected file."""
-    board = findings.map
+    board, model = findings.map, board_model(findings, small=small)
+    png = pictures.map_picture(
+        replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
+        limit="" if board.bound_at is None else f"limit {risk_figure(findings, board.bound_at)}",
+        width=HALF if small else WIDE,
+        height=2.5 if small else 2.7,
+    )
+    if png is None:
+        return None
     within = (
         "" if board.n_within is None else f"; {board.n_within:,} {'meets' if board.n_within == 1 else 'meet'} the limit"
     )
@@ -51,47 +63,15 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {lower_first(TABLE_CHANGE)} {figure(row.utility)}."
         for row in named(findings)
     )
-    model = board_model(findings, small=small)
-    return pictures.map_picture(
-        replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
-        title=title,
-        alt=alt,
-        note=note,
-        limit="" if board.bound_at is None else f"limit {risk_figure(findings, board.bound_at)}",
-        width=HALF if small else WIDE,
-        height=2.5 if small else 2.7,
-    )
+    return Picture(png, title, alt, note)
 
 
 def board_model(findings: Findings, *, small: bool) -> MapModel:
     """Return the map with letters for the candidates that the sheet names; a share in per cent."""
-    scale = 100.0 if is_share(findings) else 1.0
     letters = {row.letter for row in (choices(findings) if small else named(findings))}
-    model = map_model(findings.map)
-    left = tuple(mark for mark in model.marks if mark.letter not in letters)
-    up, across = model.up, model.across
-
-    def scaled(at: tuple[float, float]) -> tuple[float, float]:
-        return at[0], at[1] * scale
-
-    return replace(
-        model,
-        up=replace(up, title=f"{up.title} (%)" if scale > 1 else up.title, unit=""),
-        across=replace(across, title=TABLE_CHANGE),
-        marks=tuple(
-            replace(m, at=scaled(m.at), bars=(m.bars[0], None if m.bars[1] is None else m.bars[1] * scale))
-            for m in model.marks
-            if m.letter in letters
-        ),
-        frontier=tuple(map(scaled, (*model.frontier, *(mark.at for mark in left if mark.frontier)))),
-        others=tuple(map(scaled, (*model.others, *(mark.at for mark in left if not mark.frontier)))),
-        edge=tuple(map(scaled, model.edge)),
-        unprotected=None if model.unprotected is None else scaled(model.unprotected),
-        limit=None if model.limit is None else model.limit * scale,
-        inside=None
-        if model.inside is None
-        else frozenset(map(scaled, (*model.inside, *(mark.at for mark in left if mark.within)))),
-    )
+    model = map_model(findings.map, letters, 100.0 if is_share(findings) else 1.0)
+    title = f"{model.up.title} (%)" if is_share(findings) else model.up.title
+    return replace(model, up=replace(model.up, title=title, unit=""), across=replace(model.across, title=TABLE_CHANGE))
 
 
 # -- what an intruder could do ---------------------------------------------------------------------------------------
@@ -102,19 +82,11 @@ def cell_sizes(findings: Findings) -> Picture | None:
     rows, exposed = (findings.sheet.sizes if findings.sheet else ()), findings.exposure
     if exposed.unaltered_after is None or not any(row.before or row.unaltered or row.altered for row in rows):
         return None
-    title = "Records by how many are alike on all keys"
-    alt = f"{title}. " + " ".join(
-        f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows
-    )
-    cells = [pictures.CellSize(str(r.size), r.before, r.unaltered, r.altered) for r in rows]
-    return pictures.small_cells(
-        cells,
-        exposed.fewest,
-        axis="records alike on all keys",
-        title=title,
-        alt=alt,
-        note=f"Cells of over {rows[-1].size} records are not shown.",
-        height=2.0,
+    return _picture(
+        pictures.small_cells(rows, exposed.fewest, axis="records alike on all keys"),
+        "Records by how many are alike on all keys",
+        (f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows),
+        f"Cells of over {rows[-1].size} records are not shown.",
     )
 
 
@@ -131,35 +103,30 @@ def known_keys(findings: Findings) -> Picture | None:
     title = f"Knowing all {len(all_keys)} keys exposes most, {plural(rows[0].left or 0, 'record')} in the release"
     if fixed is not None and fixed.small:
         title = f"Keys that the release leaves unaltered expose {plural(fixed.small, 'record')}: {listed(fixed.keys)}"
-    marks = [
-        pictures.BeforeAfter(_keys_name(s.keys, all_keys), s.small, s.left or 0, f"{s.small:,} → {s.left:,}")
-        for s in rows
-    ]
-    alt = f"{title}. " + " ".join(f"{', '.join(s.keys)}: {s.small} → {s.left}." for s in rows)
-    note = "Records in small cells (in the release, unaltered ones) by known keys."
-    return pictures.before_after(marks, title=title, alt=alt, note=note, unit="")
+    pairs = []
+    for s in rows:
+        left = [key for key in all_keys if key not in s.keys]
+        name = f"all but {left[0]}" if len(left) == 1 else ", ".join(s.keys) if left else f"all {len(all_keys)} keys"
+        pairs.append(Pair(name, s.small, s.left or 0, f"{s.small:,} → {s.left:,}"))
+    return _picture(
+        pictures.before_after(pairs, unit=""),
+        title,
+        (f"{', '.join(s.keys)}: {s.small} → {s.left}." for s in rows),
+        "Records in small cells (in the release, unaltered ones) by known keys.",
+    )
 
 
-def _keys_name(keys: Sequence[str], all_keys: Sequence[str]) -> str:
-    if len(keys) == len(all_keys):
-        return f"all {len(keys)} keys"
-    left = [key for key in all_keys if key not in keys]
-    return f"all but {left[0]}" if len(left) == 1 else ", ".join(keys)
-
-
-def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
+def exposed_groups(findings: Findings) -> Picture | None:
     """The groups with the largest share of unaltered records in small cells."""
-    groups, places = [g for g in findings.exposure.groups if g.after][:most], places_named(findings)
+    groups, places = [g for g in findings.exposure.groups if g.after][:7], places_named(findings)
     if not groups:
         return None
     first = groups[0]
     be = "is" if first.of_after == 1 else "are"
-    share = (
-        f"{figure(100 * first.after / max(first.of_after, 1), 2)} % of its {plural(first.of_after, 'unaltered record')}"
-    )
-    title = f"{upper_first(short_name(first.group, places))}: {share} {be} in small cells"
+    share = figure(100 * first.after / max(first.of_after, 1), 2)
+    of = plural(first.of_after, "unaltered record")
     rows = [
-        pictures.BeforeAfter(
+        Pair(
             short_name(g.group, places),
             100 * g.before / g.people,
             100 * g.after / max(g.of_after, 1),
@@ -167,17 +134,19 @@ def exposed_groups(findings: Findings, most: int = 7) -> Picture | None:
         )
         for g in groups
     ]
-    alt = f"{title}. " + " ".join(f"{r.label}: {r.text}." for r in rows)
-    note = "Share of records in small cells, in the release of unaltered ones."
-    if any(g.new for g in groups):
-        note += " New: in no small cell before."
-    return pictures.before_after(rows, title=title, alt=alt, note=note)
+    return _picture(
+        pictures.before_after(rows),
+        f"{upper_first(rows[0].label)}: {share} % of its {of} {be} in small cells",
+        (f"{r.label}: {r.text}." for r in rows),
+        "Share of records in small cells, in the release of unaltered ones."
+        + (" New: in no small cell before." if any(g.new for g in groups) else ""),
+    )
 
 
 # -- what users lose -------------------------------------------------------------------------------------------------
 
 
-def by_tables(findings: Findings, most: int = 10) -> Picture | None:
+def by_tables(findings: Findings) -> Picture | None:
     """Figures beyond the tolerances by table, values that did not exist apart; None where no table has two."""
     rows = by_table(findings.utility.figures)
     if not rows or rows[0].flagged + rows[0].new < 2:
@@ -186,27 +155,27 @@ def by_tables(findings: Findings, most: int = 10) -> Picture | None:
     if rows[0].new:
         title += f", {plural(rows[0].new, 'value')} new in a group"
     counts = [
-        pictures.Count(row.of, row.flagged, row.new, f"{row.flagged:,}" + (f" + {row.new:,} new" if row.new else ""))
-        for row in rows[:most]
+        (row.of, row.flagged, row.new, f"{row.flagged:,}" + (f" + {row.new:,} new" if row.new else ""))
+        for row in rows[:_MOST]
     ]
-    alt = f"{title}. " + " ".join(f"{row.label}: {row.text}." for row in counts)
-    note = f"The first {most} of {len(rows)} tables." if len(rows) > most else ""
-    return pictures.losses_by_table(counts, title=title, alt=alt, note=note)
+    note = f"The first {_MOST} of {len(rows)} tables." if len(rows) > _MOST else ""
+    return _picture(pictures.losses_by_table(counts), title, (f"{name}: {text}." for name, _, _, text in counts), note)
 
 
-def largest_changes(findings: Findings, most: int = 10) -> Picture | None:
+def largest_changes(findings: Findings) -> Picture | None:
     """The largest changes as signed bars in standard errors on the band of the tolerance."""
-    rows, places = [row for row in largest(findings.utility.figures) if row.errors][:most], places_named(findings)
+    rows, places = [row for row in largest(findings.utility.figures) if row.errors][:_MOST], places_named(findings)
     if not rows:
         return None
-    title = f"Largest change: {figure_name(rows[0], places)}, {rows[0].errors:.1f} standard errors"
-    bars = [pictures.Change(figure_name(row, places), _signed(row), change_words(row)) for row in rows]
-    alt = f"{title}. " + " ".join(f"{bar.label}: {bar.text}, {bar.errors:+.1f} errors." for bar in bars)
-    return pictures.changes(bars, findings.utility.tolerances.se, title=title, alt=alt)
-
-
-def _signed(row: Figure) -> float:
-    return (row.errors or 0.0) * (1 if (row.after or 0.0) >= (row.before or 0.0) else -1)
+    bars = []
+    for row in rows:
+        sign = 1 if (row.after or 0.0) >= (row.before or 0.0) else -1
+        bars.append((figure_name(row, places), sign * (row.errors or 0.0), change_words(row)))
+    return _picture(
+        pictures.changes(bars, findings.utility.tolerances.se),
+        f"Largest change: {bars[0][0]}, {rows[0].errors:.1f} standard errors",
+        (f"{name}: {text}, {errors:+.1f} errors." for name, errors, text in bars),
+    )
 
 
 def change_words(row: Figure) -> str:
@@ -221,28 +190,28 @@ def change_words(row: Figure) -> str:
     return f"{figure(row.before, digits)}{unit} → {figure(row.after, digits)}{unit}"
 
 
-def forest(findings: Findings, most: int = 14) -> Picture | None:
+def forest(findings: Findings) -> Picture | None:
     """Coefficients of the declared analyses in standard errors from the original's, so that all are on one scale."""
     rows = [f for f in findings.utility.figures if f.kind == "coefficient" and f.se and f.before is not None]
     if not rows:
         return None
-    beyond = sum(bool(f.flagged) for f in rows)
-    title = f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run"
-    estimates = [
-        pictures.Estimate(
+    pairs = [
+        Pair(
             f"{f.of} · {short_name(f.what)}",
             0.0,
-            -1.96,
-            1.96,
             None if f.after is None else (f.after - f.before) / f.se,  # type: ignore[operator]
-            bool(f.flagged),
             f"{_with_error(f.before, f.se)} → {_with_error(f.after, f.se_after)}",
+            bool(f.flagged),
         )
-        for f in rows[:most]
+        for f in rows[:14]
     ]
-    alt = f"{title}. " + " ".join(f"{e.label}: {e.text}." for e in estimates)
-    note = "Change in standard errors of the original, largest first; estimates with their standard errors in brackets."
-    return pictures.forest(estimates, title=title, alt=alt, note=note)
+    beyond = sum(bool(f.flagged) for f in rows)
+    return _picture(
+        pictures.before_after(pairs, unit="", interval=1.96),
+        f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run",
+        (f"{e.label}: {e.text}." for e in pairs),
+        "Change in standard errors of the original, largest first; estimates with their standard errors in brackets.",
+    )
 
 
 def _with_error(value: float | None, error: float | None) -> str:
@@ -259,23 +228,28 @@ def runs(findings: Findings) -> Picture | None:
     if findings.sheet is None:
         return None
     own, letters = findings.recommendation.letter, {row.letter for row in named(findings)}
-    rows = [row for row in findings.sheet.candidates.rows if row.runs and row.letter in letters]
-    mine = next((row for row in rows if row.letter == own), None)
-    if mine is None or len(mine.runs) < 2:
+    scale = 100 if is_share(findings) else 1
+    rows = {
+        row.letter: tuple(scale * v for v in row.runs)
+        for row in findings.sheet.candidates.rows
+        if row.runs and row.letter in letters
+    }
+    mine = next((row.runs for row in findings.sheet.candidates.rows if row.letter == own and own in rows), ())
+    if len(mine) < 2:
         return None
-    decided, scale = findings.sheet.decided_by, 100 if is_share(findings) else 1
-    least, most = (risk_figure(findings, value) for value in (min(mine.runs), max(mine.runs)))
-    title = f"{plural(len(mine.runs), 'run')} of {own} range from {least} to {most}"
-    strips = [pictures.Strip(row.letter, tuple(scale * v for v in row.runs), row.letter == own) for row in rows]
-    alt = f"{title}. " + " ".join(f"{r.letter}: {figure(min(r.runs))} to {figure(max(r.runs))}." for r in strips)
-    return pictures.strips(
-        strips,
-        None if decided.limit is None else scale * decided.limit,
-        axis=f"{decided.title}{' (%)' if scale > 1 else ''}, each run",
-        better=findings.map.risk_better,
-        title=title,
-        alt=alt,
-        limit_words="" if decided.limit is None else f"limit {risk_figure(findings, decided.limit)}",
+    decided = findings.sheet.decided_by
+    least, most = (risk_figure(findings, value) for value in (min(mine), max(mine)))
+    return _picture(
+        pictures.strips(
+            rows,
+            own,
+            None if decided.limit is None else scale * decided.limit,
+            axis=f"{decided.title}{' (%)' if scale > 1 else ''}, each run",
+            better=findings.map.risk_better,
+            limit_words="" if decided.limit is None else f"limit {risk_figure(findings, decided.limit)}",
+        ),
+        f"{plural(len(mine), 'run')} of {own} range from {least} to {most}",
+        (f"{letter}: {figure(min(values))} to {figure(max(values))}." for letter, values in rows.items()),
     )
 
 
@@ -292,17 +266,16 @@ def places(findings: Findings) -> Picture | None:
     if large:
         title += f"; they have at most {max(a.residents for a in large):,} residents"
     note = f"Change in percentage points, by {facts.level}. Orange rises, blue falls; full colour: by over {_POINTS:g}."
+    worst = sorted(areas, key=lambda a: -abs(change[a.name]))
     if len(areas) > _MOST_TILES:
-        shown = {a.name for a in sorted(areas, key=lambda a: -abs(change[a.name]))[:_MOST_TILES]}
+        shown = {a.name for a in worst[:_MOST_TILES]}
         areas = [a for a in areas if a.name in shown]
         note += f" The {_MOST_TILES} areas that change most."
     tiles = []
     for area in areas:
-        parents = area.parents
-        name = area.name.removeprefix(parents[-1]).strip(".-/ ") if parents else area.name
-        row = parents[-1] if len(parents) > 1 else ""
-        short = row.removeprefix(parents[0]).strip(".-/ ") if row else ""
-        tiles.append(pictures.Tile(parents[0] if parents else "", short or row, name or area.name, change[area.name]))
-    worst = sorted(areas, key=lambda a: -abs(change[a.name]))[:8]
-    alt = f"{title}. " + " ".join(f"{a.name}: {a.before} of {a.residents} become {a.after}." for a in worst)
-    return pictures.tiles(tiles, _POINTS, title=title, alt=alt, note=note)
+        group, *_, row = (*area.parents, "", "") if len(area.parents) < 2 else area.parents
+        name = area.name.removeprefix(area.parents[-1]).strip(".-/ ") if area.parents else area.name
+        short = row.removeprefix(group).strip(".-/ ")
+        tiles.append((group, short or row, name or area.name, change[area.name]))
+    told = (f"{a.name}: {a.before} of {a.residents} become {a.after}." for a in worst[:8])
+    return _picture(pictures.tiles(tiles, _POINTS), title, told, note)

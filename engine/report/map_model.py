@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -108,37 +108,41 @@ class MapModel:
         return ranges[0], ranges[1]
 
 
-def map_model(board_map: Map) -> MapModel:
-    """Return the map of a board's findings; figures that are withheld have no mark."""
-    limit, better = board_map.bound_at, board_map.risk_better
+def map_model(board_map: Map, letters: Collection[str] | None = None, scale: float = 1.0) -> MapModel:
+    """Return the map of a board's findings; figures that are withheld have no mark.
+
+    Of ``letters`` (None: all) only those candidates are marks of their own; risks are multiplied by ``scale``.
+    """
     marks = tuple(
         Mark(
             c.letter,
-            (c.utility, c.risk),
+            (c.utility, c.risk * scale),
             c.within_bound is not False,
             c.recommended,
             c.undominated,
-            (bar(c.utility, c.utility_se), bar(c.risk, c.risk_se)),
+            (bar(c.utility, c.utility_se), None if (up := bar(c.risk, c.risk_se)) is None else up * scale),
         )
         for c in board_map.candidates
-        if c.utility is not None and c.risk is not None
+        if c.utility is not None and c.risk is not None and (letters is None or c.letter in letters)
     )
-    lettered = Counter(mark.at for mark in marks)
-    frontier = _without(board_map.frontier, lettered)
-    others = _without(board_map.others, lettered)
+
+    def scaled(points: Iterable[Point]) -> tuple[Point, ...]:
+        return tuple((use, risk * scale) for use, risk in points)
+
+    alone = Counter(mark.at for mark in marks)
     nothing = (board_map.nothing_utility, board_map.nothing_risk)
     return MapModel(
         across=Axis(board_map.utility_title, board_map.utility_unit, board_map.utility_better),
-        up=Axis(board_map.risk_title, board_map.risk_unit, better),
+        up=Axis(board_map.risk_title, board_map.risk_unit, board_map.risk_better),
         marks=marks,
-        frontier=frontier,
-        others=others,
-        edge=tuple(staircase(board_map)),
-        unprotected=None if nothing[0] is None or nothing[1] is None else (nothing[0], nothing[1]),
-        limit=limit,
+        frontier=_without(scaled(board_map.frontier), alone),
+        others=_without(scaled(board_map.others), alone),
+        edge=scaled(staircase(board_map)),
+        unprotected=None if nothing[0] is None or nothing[1] is None else (nothing[0], nothing[1] * scale),
+        limit=None if board_map.bound_at is None else board_map.bound_at * scale,
         n=board_map.n_candidates,
         n_within=board_map.n_within,
-        inside=None if board_map.within_at is None else frozenset(board_map.within_at),
+        inside=None if board_map.within_at is None else frozenset(scaled(board_map.within_at)),
     )
 
 
@@ -176,22 +180,22 @@ SIZE = (520.0, 300.0)
 """Width and height in pixels of the narrowest map: what has room there has room on every screen."""
 _LETTER = 7.2  # pixels, about the width of a sign
 _LINE = 15.0
-_SIDES = (
-    ("middle right", 1.0, 0.0),
-    ("middle left", -1.0, 0.0),
-    ("top center", 0.0, 1.0),
-    ("bottom center", 0.0, -1.0),
-    ("top right", 1.0, 1.0),
-    ("top left", -1.0, 1.0),
-    ("bottom right", 1.0, -1.0),
-    ("bottom left", -1.0, -1.0),
-)
+_SIDES = {
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+    "top right": (1, 1),
+    "top left": (-1, 1),
+    "bottom right": (1, -1),
+    "bottom left": (-1, -1),
+}
 _ON_LINE, _ON_LINES = 30, 6_000  # places of one line, and about how many of all lines together
 _ANGLES = np.deg2rad([315, 45, 0, 270, 90, 225, 135, 180, 292, 337, 22, 67, 112, 157, 202, 247])
 _REACHES = (1.0, 1.6, 2.3, 3.2, 4.3, 6.0)
-_NEAREST = 24.0
 FAR = 12.0
 """The gap from which on a label needs a line to its point."""
+_BAD = 1e6  # the cost of a label that is cut off or lies on another
 
 
 def overlap(a: Box, b: Box) -> float:
@@ -207,6 +211,12 @@ def box_at(x: float, y: float, text: str, letter: float = _LETTER) -> Box:
     return (x - half, y - high, x + half, y + high)
 
 
+def _near(points: Places, box: Box, room: float) -> np.ndarray:
+    """Which points are in a rectangle or close to it."""
+    x, y = points
+    return (x > box[0] - room) & (x < box[2] + room) & (y > box[1] - room) & (y < box[3] + room)
+
+
 def on_lines(begin: Places, end: Places) -> Places:
     """Places along straight lines from each of ``begin`` to each of ``end``, dense enough to keep words off them."""
     steps = max(3, min(_ON_LINE, _ON_LINES // max(1, len(begin[0]))))
@@ -215,8 +225,14 @@ def on_lines(begin: Places, end: Places) -> Places:
     return x, y
 
 
+def joined(places: Iterable[Places]) -> Places:
+    """Return all places together."""
+    x, y = (np.concatenate(values) for values in zip(*places, strict=True))
+    return x, y
+
+
 def beside(
-    x: np.ndarray, y: np.ndarray, labels: Sequence[str], first: Sequence[int] = (), size: tuple[float, float] = SIZE
+    x: np.ndarray, y: np.ndarray, labels: Sequence[str], first: Sequence[int] = (), size: Point = SIZE
 ) -> list[str]:
     """For every point the side on which its words stand; empty where there is no room for them.
 
@@ -224,45 +240,34 @@ def beside(
     other and of all points.
     """
     wide, high = size
-    px, py = x * wide, y * high
+    points = x * wide, y * high
     taken: list[Box] = []
     sides = [""] * len(labels)
-    order = [*first, *(i for i in range(len(labels)) if i not in set(first))]
-    for i in order:
-        if not labels[i]:
-            continue
-        long = _LETTER * len(labels[i])
-        for name, dx, dy in _SIDES:
-            box = box_at(px[i] + dx * (7 + long / 2), py[i] + dy * (5 + _LINE / 2), labels[i])
-            outside = box[0] < 0 or box[1] < 0 or box[2] > wide or box[3] > high
-            if outside:
-                continue
-            near = (px > box[0] - 4) & (px < box[2] + 4) & (py > box[1] - 4) & (py < box[3] + 4)
+    for i in dict.fromkeys((*first, *range(len(labels)))):
+        for side in _SIDES if labels[i] else ():
+            box = _box_beside(points[0][i], points[1][i], labels[i], side)
+            near = _near(points, box, 4)
             near[i] = False
-            if not near.any() and not any(overlap(box, other) for other in taken):
+            is_inside = box[0] >= 0 and box[1] >= 0 and box[2] <= wide and box[3] <= high
+            if is_inside and not near.any() and not any(overlap(box, other) for other in taken):
                 taken.append(box)
-                sides[i] = name
+                sides[i] = side
                 break
     return sides
 
 
-def emptiest(
-    at: tuple[float, float],
-    label: str,
-    points: tuple[np.ndarray, np.ndarray],
-    sides: Sequence[str],
-    size: tuple[float, float] = SIZE,
-) -> str:
+def _box_beside(x: float, y: float, label: str, side: str) -> Box:
+    dx, dy = _SIDES[side]
+    return box_at(x + dx * (7 + _LETTER * len(label) / 2), y + dy * (5 + _LINE / 2), label)
+
+
+def emptiest(at: Point, label: str, points: Places, sides: Sequence[str], size: Point = SIZE) -> str:
     """The first of ``sides`` of a place on which words cover fewest points; all places are shares of the drawing."""
     wide, high = size
-    px, py = points[0] * wide, points[1] * high
-    long = _LETTER * len(label)
-    steps = {name: (dx, dy) for name, dx, dy in _SIDES}
+    drawn = points[0] * wide, points[1] * high
 
     def covered(side: str) -> int:
-        dx, dy = steps[side]
-        x, y = at[0] * wide + dx * (7 + long / 2), at[1] * high + dy * (5 + _LINE / 2)
-        return int(np.count_nonzero((np.abs(px - x) < long / 2 + 4) & (np.abs(py - y) < _LINE / 2 + 4)))
+        return int(np.count_nonzero(_near(drawn, _box_beside(at[0] * wide, at[1] * high, label, side), 4)))
 
     return min(sides, key=covered)
 
@@ -272,11 +277,11 @@ def flags(
     y: np.ndarray,
     labels: Sequence[str],
     others: Places,
-    size: tuple[float, float] = SIZE,
+    size: Point = SIZE,
     taken: Sequence[Box] = (),
-    sizes: tuple[float, float] = (_LETTER, _NEAREST),
+    sizes: tuple[float, float] = (_LETTER, 24.0),
     dots: Places | None = None,
-) -> list[tuple[float, float]]:
+) -> list[Point]:
     """For every point the offset in pixels (to the right, upwards) of the centre of its label.
 
     ``x``, ``y`` and ``others`` are 0 to 1 across the drawing.  A label lies within the drawing and off all other labels
@@ -284,23 +289,30 @@ def flags(
     included; only where the drawing has no room left does it lie where it covers least.  It is nearer to its own point
     than to any of ``dots``, or has a line.  ``sizes`` are the width of a sign and the distance of the nearest labels.
     """
-    wide, high = size
-    letter, nearest = sizes
+    (wide, high), (letter, nearest) = size, sizes
     px, py = x * wide, y * high
     points = np.append(others[0] * wide, px), np.append(others[1] * high, py)
+    marks = (np.empty(0), np.empty(0)) if dots is None else (dots[0] * wide, dots[1] * high)
     used, offsets = list(taken), []
     for text, own in zip(labels, zip(px.tolist(), py.tolist(), strict=True), strict=True):
-        marks = (np.empty(0), np.empty(0)) if dots is None else (dots[0] * wide, dots[1] * high)
         room = _Room(text, own, points, used, size, letter, marks)
-        cost, centre = room.least(room.around(nearest))
+        _, _, half, up = box_at(0, 0, text, letter)
+        around = [
+            (
+                own[0] + float(np.cos(angle)) * (nearest * reach + half - 4),
+                own[1] + float(np.sin(angle)) * nearest * reach,
+            )
+            for reach in _REACHES
+            for angle in _ANGLES
+        ]
+        cost, centre = room.least(around)
         if cost >= _BAD:
-            centre = min((cost, centre), room.least(room.everywhere()))[1]
+            ys = np.arange(up, high - up + 1e-9, 5.0).tolist()
+            everywhere = [(x, y) for x in np.arange(half, wide - half + 1e-9, 4.0).tolist() for y in ys]
+            centre = min((cost, centre), room.least(everywhere))[1]
         used.append(box_at(*centre, text, letter))
         offsets.append((centre[0] - own[0], centre[1] - own[1]))
     return offsets
-
-
-_BAD = 1e6  # the cost of a label that is cut off or lies on another
 
 
 @dataclass(frozen=True)
@@ -311,73 +323,45 @@ class _Room:
     own: Point
     points: Places
     used: Sequence[Box]
-    size: tuple[float, float]
+    size: Point
     letter: float
     dots: Places
-
-    def around(self, nearest: float) -> list[Point]:
-        """Centres about the own point, the nearest first."""
-        (x, y), half = self.own, self.letter * len(self.text) / 2
-        return [
-            (x + float(np.cos(angle)) * (nearest * reach + half - 4), y + float(np.sin(angle)) * nearest * reach)
-            for reach in _REACHES
-            for angle in _ANGLES
-        ]
-
-    def everywhere(self) -> list[Point]:
-        """Centres on a grid over the drawing."""
-        _, _, half, high = box_at(0, 0, self.text, self.letter)
-        xs = np.arange(half, self.size[0] - half + 1e-9, 4.0)
-        ys = np.arange(high, self.size[1] - high + 1e-9, 5.0)
-        return [(float(x), float(y)) for x in xs for y in ys]
 
     def least(self, centres: Iterable[Point]) -> tuple[float, Point]:
         """The cost and the centre that costs least: cut off or on another label, on points, far away."""
         best: tuple[float, Point] = (np.inf, self.own)
+        own_x, own_y = self.own
+        apart = np.hypot(self.dots[0] - own_x, self.dots[1] - own_y) > 1
         for x, y in centres:
             left, low, right, top = box = box_at(x, y, self.text, self.letter)
             out = max(0.0, -left, -low, right - self.size[0], top - self.size[1])
-            gap = self.gap(x, y)
+            half, up = (right - left) / 2, (top - low) / 2
+            gap = float(np.hypot(max(0, abs(x - own_x) - half), max(0, abs(y - own_y) - up)))
             bad = out + sum(overlap(box, other) for other in self.used)
             bad += sum(_crosses(self.own, (x, y), other) for other in self.used) if gap > FAR else 0.0
-            cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and self._is_nearer(x, y)))
+            nearer = np.hypot(self.dots[0] - x, self.dots[1] - y) < np.hypot(own_x - x, own_y - y)
+            cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and bool((apart & nearer).any())))
             if cost < best[0]:
-                across, up = self.points
-                cost += int(
-                    np.count_nonzero((across > left - 3) & (across < right + 3) & (up > low - 3) & (up < top + 3))
-                )
+                cost += int(np.count_nonzero(_near(self.points, box, 3)))
                 best = min(best, (cost, (x, y)))
                 if cost < 0.012:
                     break
         return best
 
-    def _is_nearer(self, x: float, y: float) -> bool:
-        """Whether another dot is nearer to a centre than the own point."""
-        apart = np.hypot(self.dots[0] - self.own[0], self.dots[1] - self.own[1]) > 1
-        near = np.hypot(self.dots[0] - x, self.dots[1] - y) < np.hypot(self.own[0] - x, self.own[1] - y)
-        return bool((apart & near).any())
-
-    def gap(self, x: float, y: float) -> float:
-        """How far the rectangle about a centre is from the own point."""
-        _, _, half, high = box_at(0, 0, self.text, self.letter)
-        return float(np.hypot(max(0, abs(x - self.own[0]) - half), max(0, abs(y - self.own[1]) - high)))
-
 
 def _crosses(begin: Point, end: Point, box: Box) -> float:
     """How much of a straight line lies in a rectangle, in pixels."""
     x, y = (np.linspace(a, b, 30) for a, b in zip(begin, end, strict=True))
-    inside = (x > box[0]) & (x < box[2]) & (y > box[1]) & (y < box[3])
-    return float(np.count_nonzero(inside))
+    return float(np.count_nonzero(_near((x, y), box, 0)))
 
 
 def together(points: Sequence[Point], near: float, first: Sequence[int] = ()) -> list[list[int]]:
     """Groups of points, in pixels, that lie closer to the first of their group than ``near``, by their numbers; points
     of ``first`` begin the first groups."""
     groups: list[list[int]] = []
-    for i in [*first, *(k for k in range(len(points)) if k not in first)]:
-        x, y = points[i]
+    for i in dict.fromkeys((*first, *range(len(points)))):
         for group in groups:
-            if np.hypot(x - points[group[0]][0], y - points[group[0]][1]) < near:
+            if np.hypot(points[i][0] - points[group[0]][0], points[i][1] - points[group[0]][1]) < near:
                 group.append(i)
                 break
         else:
@@ -385,11 +369,33 @@ def together(points: Sequence[Point], near: float, first: Sequence[int] = ()) ->
     return groups
 
 
-def lines_of(model: MapModel) -> list[tuple[Point, Point]]:
-    """Both ends of every line on the map: the bars about lettered candidates and the frontier's edge."""
-    ends = []
+Share = Callable[[Sequence[Point]], Places]
+"""Turns points of a map into shares of the drawing, from 0 to 1 across and upwards."""
+
+
+def lettered(model: MapModel, share: Share, size: Point, near: float) -> list[tuple[str, Mark]]:
+    """Return the labels to be written and their marks, the recommended one first; marks closer than ``near`` pixels
+    share one."""
+    x, y = share([mark.at for mark in model.marks])
+    proposed = [k for k, mark in enumerate(model.marks) if mark.recommended]
+    groups = together(list(zip(x * size[0], y * size[1], strict=True)), near, proposed)
+    return [(", ".join(model.marks[k].letter for k in group), model.marks[group[0]]) for group in groups]
+
+
+def places_of(model: MapModel, share: Share) -> Places:
+    """Return all places that words keep off: marks (those of the unprotected file most), bars, the frontier's edge and
+    the limit's line."""
+    unprotected = [model.unprotected] if model.unprotected else []
+    lines = list(pairwise(model.edge))
     for mark in model.marks:
         (use, risk), (wide, high) = mark.at, mark.bars
-        ends += [((use - wide, risk), (use + wide, risk))] if wide else []
-        ends += [((use, risk - high), (use, risk + high))] if high else []
-    return [*ends, *pairwise(model.edge)]
+        lines += [((use - wide, risk), (use + wide, risk))] if wide else []
+        lines += [((use, risk - high), (use, risk + high))] if high else []
+    places = [
+        share([*(mark.at for mark in model.marks), *model.frontier, *model.others, *20 * unprotected]),
+        on_lines(share([begin for begin, _ in lines]), share([end for _, end in lines])),
+    ]
+    if model.limit is not None:
+        level = share([(0.0, model.limit)])[1][0]
+        places.append((np.linspace(0, 1, 80), np.full(80, level)))
+    return joined(places)

@@ -20,7 +20,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.report import map_model
 from engine.report.board_pictures import board_model
 from engine.report.findings import Findings
-from engine.report.map_model import MapModel, Mark, Point, flags, lines_of, on_lines, together
+from engine.report.map_model import MapModel, Mark, Point, flags
 from engine.report.words import bound_title, figure
 from engine.study.map_reader import LiveFrontier
 from frontier_app.charts.map_data import (
@@ -531,8 +531,6 @@ _PIXELS = (720.0, 400.0)
 """About how wide and high the drawing is in a window of 1280 pixels."""
 _LETTER = 10.0
 """Pixels, about the width of a sign of that size."""
-_ON_LINE = 80
-"""Places of the limit's line that letters keep clear of."""
 
 
 def board_map(findings: Findings, *, dark: bool) -> Figure:
@@ -614,24 +612,17 @@ def _add_letters(drawing: Figure, model: MapModel) -> None:
     share one label."""
     if not model.marks:
         return
-    points = [*(mark.at for mark in model.marks), *model.others, *model.frontier]
-    points += [model.unprotected] if model.unprotected else []
-    x, y = _across(drawing, points)
-    at = [(float(x[k]) * _PIXELS[0], float(y[k]) * _PIXELS[1]) for k in range(len(model.marks))]
-    groups = together(at, 9.0, [k for k, mark in enumerate(model.marks) if mark.recommended])
-    labels = [", ".join(model.marks[k].letter for k in group) for group in groups]
-    others = [(x, y)]
-    if model.limit is not None:
-        _, (level,) = _across(drawing, [(points[0][0], model.limit)])
-        others.append((np.linspace(0, 1, _ON_LINE), np.full(_ON_LINE, level)))
-    if lines := lines_of(model):
-        begin, end = (_across(drawing, [line[which] for line in lines]) for which in (0, 1))
-        others.append(on_lines(begin, end))
-    covered = np.concatenate([place[0] for place in others]), np.concatenate([place[1] for place in others])
-    first = np.array([group[0] for group in groups])
-    offsets = flags(x[first], y[first], labels, covered, _PIXELS, sizes=(_LETTER, 24.0))
-    for group, label, (right, above) in zip(groups, labels, offsets, strict=True):
-        mark = model.marks[group[0]]
+    (left, right), (low, high) = drawing.layout.xaxis.range, drawing.layout.yaxis.range
+
+    def share(points: Sequence[Point]) -> map_model.Places:
+        values = np.array(points, float).reshape(-1, 2)
+        return (values[:, 0] - left) / (right - left), (values[:, 1] - low) / (high - low)
+
+    named = map_model.lettered(model, share, _PIXELS, 9.0)
+    at = share([mark.at for _, mark in named])
+    labels = [label for label, _ in named]
+    offsets = flags(*at, labels, map_model.places_of(model, share), _PIXELS, sizes=(_LETTER, 24.0))
+    for (label, mark), (right, above) in zip(named, offsets, strict=True):
         text = drawn("<b>{}</b>", label) if mark.recommended else label
         place = {"x": mark.at[0], "y": mark.at[1], "text": text, "standoff": 8}
         drawing.add_annotation(**place, **_on_a_line(right, above, _SIZE + 3 * mark.recommended))
@@ -641,13 +632,6 @@ def _on_a_line(right: float, above: float, size: int) -> dict[str, Any]:
     """Words at an offset in pixels, on a line from their point."""
     arrow = {"showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": QUIET}
     return {"ax": right, "ay": -above, **arrow, "font": {"size": size, "color": INK}}
-
-
-def _across(drawing: Figure, points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of points, from 0 to 1 across the drawing and upwards."""
-    values = np.array(points, float)
-    (left, right), (low, high) = drawing.layout.xaxis.range, drawing.layout.yaxis.range
-    return (values[:, 0] - left) / (right - left), (values[:, 1] - low) / (high - low)
 
 
 def live_figure(

@@ -9,19 +9,10 @@ import pytest
 
 from engine.report import pictures
 from engine.report.map_model import Axis, MapModel, Mark
-from engine.report.pictures import (
-    BeforeAfter,
-    CellSize,
-    Change,
-    Count,
-    Estimate,
-    Picture,
-    Strip,
-    Tile,
-)
+from engine.report.pictures import Pair
+from engine.report.sheet_facts import CellSize
 
 LONG = "households of several generations × tenure of the dwelling, municipality R3.01.04 beside the river"
-WORDS: Any = {"title": "274 people still stand out", "alt": "Bars: 1,026 before, 274 after.", "note": "small print"}
 MODEL = MapModel(
     Axis("Hellinger distance of a table with a very long name × another × a third", "distance", "lower"),
     Axis("households exposed, of those not moved", "share of unmoved households", "lower"),
@@ -41,36 +32,28 @@ MODEL = MapModel(
 )
 
 
+CELLS = (CellSize(1, 548, 42, 436), CellSize(2, 478, 232, 204), CellSize(3, 304, 205, 80))
+
+
 def every(long: str = LONG) -> dict[str, Any]:
     """Each picture with a name that needs several lines."""
     return {
-        "map": lambda: pictures.map_picture(MODEL, limit="limit 3 %", **WORDS),
-        "map in a column": lambda: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, **WORDS),
-        "tables": lambda: pictures.losses_by_table(
-            [Count(long, 44, 32, "44 of 189"), Count("b", 1, 0, "1 of 12")], **WORDS
+        "map": lambda: pictures.map_picture(MODEL, limit="limit 3 %"),
+        "map in a column": lambda: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, height=3.5),
+        "tables": lambda: pictures.losses_by_table([(long, 44, 32, "44 of 189"), ("b", 1, 0, "1 of 12")]),
+        "changes": lambda: pictures.changes([(long, -4.1, "24 → 4 of 2,356"), ("b", 3.8, "36 → 59")], 1.96),
+        "cells": lambda: pictures.small_cells(CELLS, 3, axis=long),
+        "forest": lambda: pictures.before_after(
+            [Pair(long, 9.0, 7.3, "9.0 → 7.3 %", True), Pair("b", 8.5, None, "lost")], interval=1.2
         ),
-        "changes": lambda: pictures.changes(
-            [Change(long, -4.1, "24 → 4 of 2,356"), Change("b", 3.8, "36 → 59")], 1.96, **WORDS
-        ),
-        "cells": lambda: pictures.small_cells(
-            [CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204), CellSize("3", 304, 205, 80)], 3,
-            axis=long, **WORDS
-        ),
-        "forest": lambda: pictures.forest(
-            [Estimate(long, 9.0, 7.4, 10.7, 7.3, True, "9.0 → 7.3 %"),
-             Estimate("b", 8.5, 7.4, 9.6, None, False, "lost")],
-            unit="%", **WORDS,
-        ),
-        "places": lambda: pictures.before_after([BeforeAfter(long, 10.8, 7.0, "17 → 11 of 157")], **WORDS),
+        "places": lambda: pictures.before_after([Pair(long, 10.8, 7.0, "17 → 11 of 157")]),
         "strips": lambda: pictures.strips(
-            [Strip("A", (2.2, 2.5), True), Strip("E", (2.9, 3.1))], 3.0, axis=long, limit_words="limit 3 %", **WORDS
+            {"A": (2.2, 2.5), "E": (2.9, 3.1)}, "A", 3.0, axis=long, better="lower", limit_words="limit 3 %"
         ),
         "tiles": lambda: pictures.tiles(
-            [Tile("Region 1", "01", "01", 27.3), Tile("Region 1", "01", "a long name", -1.0),
-             Tile("Region 2", "01", "01", None)],
-            5, **WORDS,
+            [("Region 1", "01", "01", 27.3), ("Region 1", "01", "a long name", -1.0), ("Region 2", "01", "01", None)], 5
         ),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -79,12 +62,12 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     caught: list[Any] = []
     png = pictures._png
 
-    def catch(canvas: Any) -> bytes:
-        caught.append(canvas)
-        return png(canvas)
+    def catch(axes: Any) -> bytes:
+        caught.append(axes.figure)
+        return png(axes)
 
     monkeypatch.setattr(pictures, "_png", catch)
-    pictures._map.cache_clear()
+    pictures.map_picture.cache_clear()
     return caught
 
 
@@ -102,9 +85,7 @@ def texts(canvas: Any) -> list[Any]:
 @pytest.mark.parametrize("name", every())
 def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[Any]) -> None:
     made = every()[name]()
-    assert isinstance(made, Picture) and made.png.startswith(b"\x89PNG") and b"Software" not in made.png
-    assert (made.title, made.alt, made.note) == (WORDS["title"], WORDS["alt"], WORDS["note"])
-    assert made.uri.startswith("data:image/png;base64,")
+    assert made.startswith(b"\x89PNG") and b"Software" not in made
     (canvas,) = canvases
     boxes = {text.get_text(): text.get_window_extent() for text in texts(canvas)}
     shown = " ".join(" ".join(boxes).split())
@@ -123,15 +104,15 @@ def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[A
 @pytest.mark.parametrize("name", every())
 def test_equal_values_are_equal_bytes(name: str) -> None:
     first = every("short")[name]()
-    pictures._map.cache_clear()
+    pictures.map_picture.cache_clear()
     assert first == every("short")[name]()
 
 
 def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(canvases: list[Any]) -> None:
-    pictures.map_picture(MODEL, limit="limit 3 %", **WORDS)
+    pictures.map_picture(MODEL, limit="limit 3 %")
     lines = [line for line in canvases[0].axes[0].lines if line.get_marker() in ("*", "o", "D")]
     looks = {tuple(line.get_xydata()[0]): (line.get_marker(), line.get_markerfacecolor()) for line in lines}
-    assert looks[0.12, 0.024] == ("*", pictures.STAR) and looks[0.0, 0.074] == ("D", "white"), (
+    assert looks[0.12, 0.024] == ("*", pictures._STAR) and looks[0.0, 0.074] == ("D", "white"), (
         "it does not meet the limit"
     )
     assert looks[0.133, 0.009] == ("o", pictures.GREY) and looks[0.114, 0.033] == ("o", "white")
@@ -144,7 +125,7 @@ def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(c
 @pytest.mark.parametrize(("least", "begins"), [(0.009, True), (0.0, True), (0.06, False)])
 def test_a_range_near_zero_begins_there(canvases: list[Any], least: float, begins: bool) -> None:
     marks = (replace(MODEL.marks[0], at=(0.12, least), bars=(None, None)),)
-    pictures.map_picture(replace(MODEL, marks=marks, frontier=(), others=(), edge=(), limit=None), **WORDS)
+    pictures.map_picture(replace(MODEL, marks=marks, frontier=(), others=(), edge=(), limit=None))
     low, high = canvases[0].axes[0].get_ylim()
     assert bool(low <= 0) is begins and -0.1 * high < low < least and high > 0.074
 
@@ -154,7 +135,7 @@ def test_a_letter_far_from_its_mark_has_a_line_to_it(canvases: list[Any]) -> Non
         replace(MODEL.marks[1], letter=chr(65 + k), at=(0.1 + 0.004 * (k % 4), 0.02 + 0.003 * (k // 4)))
         for k in range(12)
     )
-    pictures.map_picture(replace(MODEL, marks=(*crowd, MODEL.marks[3])), **WORDS)
+    pictures.map_picture(replace(MODEL, marks=(*crowd, MODEL.marks[3])))
     lines = {
         text.get_text(): text.arrow_patch is not None for text in texts(canvases[0]) if hasattr(text, "arrow_patch")
     }
@@ -167,24 +148,23 @@ def test_words_of_a_map_are_placed_within_its_axes(
 ) -> None:
     caught: list[Any] = []
     monkeypatch.setattr(pictures, "_map_words", lambda axes, *given, **_: caught.extend((axes, given[-1])))
-    pictures.map_picture(MODEL, width=width, **WORDS)
+    pictures.map_picture(MODEL, width=width)
     axes, size = caught
     assert size == pytest.approx(tuple(72 * axes.get_window_extent().size / canvases[0].dpi))
 
 
 def test_an_unprotected_file_within_the_limit_is_filled(canvases: list[Any]) -> None:
-    pictures.map_picture(replace(MODEL, limit=0.08), **WORDS)
+    pictures.map_picture(replace(MODEL, limit=0.08))
     (diamond,) = (line for line in canvases[0].axes[0].lines if line.get_marker() == "D")
     assert diamond.get_markerfacecolor() == pictures.INK
 
 
 def test_a_map_without_figures_is_not_drawn() -> None:
-    assert pictures.map_picture(replace(MODEL, marks=(), frontier=(), unprotected=None), **WORDS) is None
+    assert pictures.map_picture(replace(MODEL, marks=(), frontier=(), unprotected=None)) is None
 
 
 def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]) -> None:
-    rows = [Estimate("a", 9.0, 7.4, 10.7, 7.3, True, ""), Estimate("b", 8.5, 7.4, 9.6, 8.0, False, "")]
-    pictures.forest(rows, **WORDS)
+    pictures.before_after([Pair("a", 9.0, 7.3, "", True), Pair("b", 8.5, 8.0, "")], interval=1.2)
     found = {line.get_xdata()[0]: line.get_marker() for line in canvases[0].axes[0].lines if len(line.get_xdata()) == 1}
     assert found[7.3] == "^" and found[8.0] == "o" and found[9.0] == found[8.5] == "o"
 
@@ -192,7 +172,7 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
 def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any]) -> None:
     from matplotlib.colors import to_hex
 
-    pictures.changes([Change("a", -4.1, ""), Change("b", 3.8, "")], 1.96, **WORDS)
+    pictures.changes([("a", -4.1, ""), ("b", 3.8, "")], 1.96)
     axes = canvases[0].axes[0]
     named = {text.get_text(): handle.get_color() for text, handle in zip(*_legend_of(axes), strict=True)}
     bars = {patch.get_width() > 0: to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_height() < 0.5}
@@ -208,8 +188,7 @@ def _legend_of(axes: Any) -> tuple[list[Any], list[Any]]:
 def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
     canvases: list[Any], fewest: int, colours: int
 ) -> None:
-    cells = [CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204), CellSize("3", 304, 205, 80)]
-    pictures.small_cells(cells, fewest, axis="x", **WORDS)
+    pictures.small_cells(CELLS, fewest, axis="x")
     axes, page = canvases[0].axes[0], canvases[0].bbox
     legend = axes.get_legend().get_window_extent()
     assert page.x0 <= legend.x0 and legend.x1 <= page.x1 and legend.y1 <= page.y1
@@ -220,7 +199,7 @@ def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
 
 
 def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(canvases: list[Any]) -> None:
-    pictures.small_cells([CellSize("1", 548, 42, 436), CellSize("2", 478, 232, 204)], 2, axis="x", **WORDS)
+    pictures.small_cells(CELLS[:2], 2, axis="x")
     boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
     before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
     axes = canvases[0].axes[0]
@@ -232,13 +211,12 @@ def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
 
 
 def test_axes_have_their_inches_around_them() -> None:
-    canvas = pictures._canvas(4, 2)
-    assert pictures._axes(canvas, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
+    assert pictures._axes(4, 2, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
 
 
 def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any]) -> None:
     names = [("one", "a", "p"), ("one", "a", "q"), ("one", "b", "r"), ("two", "a", "s"), ("three", "a", "t")]
-    pictures.tiles([Tile(*name, 1.0) for name in names], 5, **WORDS)
+    pictures.tiles([(*name, 1.0) for name in names], 5)
     (canvas,) = canvases
     at = {text.get_text(): tuple(text.xy) for text in texts(canvas)}
     (across, _), (far, _), (low, _) = (at[name] for name in ("one", "two", "three"))
@@ -251,19 +229,17 @@ def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any
 
 
 def test_new_values_are_hatched(canvases: list[Any]) -> None:
-    pictures.losses_by_table([Count("a", 44, 32, "44 of 189")], **WORDS)
+    pictures.losses_by_table([("a", 44, 32, "44 of 189")])
     bars = {round(patch.get_width()): patch.get_hatch() for patch in canvases[0].axes[0].patches}
     assert not bars[44] and bars[32]
 
 
 def test_runs_beyond_the_limit_are_rings(canvases: list[Any]) -> None:
-    import numpy as np
-
-    pictures.strips([Strip("E", tuple(np.array([2.9, 3.1])))], 3.0, axis="x", **WORDS)
+    pictures.strips({"E": (2.9, 3.1)}, "A", 3.0, axis="x", better="lower", limit_words="")
     marks = [line for line in canvases[0].axes[0].lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert {line.get_xdata()[0]: line.get_markerfacecolor() for line in marks} == {2.9: pictures.BLUE, 3.1: "white"}
 
 
 def test_names_are_no_formulas_and_steer_nothing(canvases: list[Any]) -> None:
-    pictures.before_after([BeforeAfter("$x^$ \\bad{ \u202e", 0, 1, "1")], **WORDS)
+    pictures.before_after([Pair("$x^$ \\bad{ \u202e", 0, 1, "1")])
     assert any("$x^$" in text.get_text() and "\u202e" not in text.get_text() for text in texts(canvases[0]))
