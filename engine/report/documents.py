@@ -108,22 +108,20 @@ def html(template: str, **values: Any) -> str:
     for image in root.iter("img"):
         image.set("style", f"width:{image.attrib.pop('width', '100%')}")
     for element in root.iter():
-        if "blank" in _classes(element) or (
-            element.tag == "dd" and not len(element) and not (element.text or "").strip()
-        ):
+        is_empty = not len(element) and not (element.text or "").strip()
+        if "blank" in _classes(element) or (element.tag == "dd" and is_empty):
             element.text = BLANK
-    head = root.find("head")
-    titles = {p.get("class"): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")}
-    if head is None:
-        raise EngineError(f"the template '{template}' has no head")
-    style = ElementTree.SubElement(head, "style")
-    style.text = "\n@style@\n"
-    css = (FOLDER / "style.css").read_text(encoding="utf-8")
+    css, titles = (FOLDER / "style.css").read_text(encoding="utf-8").strip(), _titles(root)
     for name in ("banner", "running", "foot"):
         css = css.replace(f"@{name}@", _css_string(titles.get(name, "")))
     page = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
     page = re.sub(r"(?<=\d) %", "\u00a0%", page)
-    return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css.strip())}\n"
+    return f"<!DOCTYPE html>\n{_VOID.sub('/>', page).replace('@style@', css)}\n"
+
+
+def _titles(root: Element) -> dict[str, str]:
+    """The texts on every page by their classes."""
+    return {p.get("class", ""): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")}
 
 
 def _without_empty(element: Element) -> None:
@@ -201,11 +199,8 @@ def _classes(element: Element) -> list[str]:
 
 
 def _read(page: str) -> Element:
-    """The tree of a page that :func:`html` made; the same elements are checked again."""
-    try:
-        root = ElementTree.fromstring(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
-    except ElementTree.ParseError as error:
-        raise EngineError(f"the page is not well formed: {error}") from error
+    """The tree of a page that :func:`html` made; its elements are checked again."""
+    root = ElementTree.fromstring(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
     _check("page", root)
     return root
 
@@ -231,7 +226,7 @@ def pdf(page: str) -> bytes:
     """
     if why := why_no_pdf():
         raise EngineError(f"no PDF can be made: {why}")
-    with _kept_quiet(), _fixed_day_of_fonts():
+    with _kept_quiet():
         from weasyprint import HTML
         from weasyprint.urls import URLFetcher
 
@@ -255,26 +250,20 @@ def why_no_pdf() -> str:
 
 @contextmanager
 def _kept_quiet() -> Iterator[None]:
-    """Warnings and messages of WeasyPrint, such as the library that a later version will need, stop nothing."""
+    """Warnings and messages of WeasyPrint, such as the library that a later version will need, stop nothing; fonts that
+    it cuts hold no time."""
     for name in ("weasyprint", "fontTools"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
-def _fixed_day_of_fonts() -> Iterator[None]:
-    """Keep the time out of fonts that fontTools cuts where HarfBuzz's own library is absent."""
-    before = os.environ.get("SOURCE_DATE_EPOCH")
-    os.environ["SOURCE_DATE_EPOCH"] = "0"
-    try:
-        yield
-    finally:
-        if before is None:
+        os.environ["SOURCE_DATE_EPOCH"] = "0"
+        try:
+            yield
+        finally:
             del os.environ["SOURCE_DATE_EPOCH"]
-        else:
-            os.environ["SOURCE_DATE_EPOCH"] = before
+            if epoch is not None:
+                os.environ["SOURCE_DATE_EPOCH"] = epoch
 
 
 # Texts and widths, for DOCX and PPTX
@@ -286,18 +275,27 @@ class _Run(NamedTuple):
     text: str
     marks: frozenset[str] = frozenset()
 
+    @property
+    def look(self) -> dict[str, Any]:
+        """Whether it is bold and italic, and its colour, empty for that of the text around it."""
+        colour = next((_COLOURS[mark] for mark in _COLOURS if mark in self.marks), "")
+        return {"bold": bool(self.marks & _STRONG), "italic": "em" in self.marks, "colour": colour}
 
-def _runs(element: Element, marks: frozenset[str] = frozenset()) -> list[_Run]:
+
+_STRONG = frozenset(("strong", "letter", "warn", "good"))
+_COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
+
+
+def _runs(element: Element) -> list[_Run]:
     """The texts of an element in order, with white space collapsed."""
-    found = list(_raw_runs(element, marks))
     shown: list[_Run] = []
-    for run in found:
+    for run in _raw_runs(element, frozenset()):
         text = re.sub(r"[ \t\r\n]+", " ", run.text)
-        if not shown or shown[-1].text.endswith(" ") or "under" in run.marks - (shown[-1].marks if shown else set()):
+        if not shown or shown[-1].text.endswith(" ") or "under" in run.marks - shown[-1].marks:
             text = text.lstrip(" ")
         if text:
             shown.append(run._replace(text=text))
-    if shown and shown[-1].text.endswith(" "):
+    if shown:
         shown[-1] = shown[-1]._replace(text=shown[-1].text.rstrip(" "))
     return shown
 
@@ -316,6 +314,16 @@ def _words(element: Element) -> str:
     return "".join((" " if "under" in run.marks else "") + run.text for run in _runs(element))
 
 
+def _rows(table: Element) -> list[tuple[Element, bool]]:
+    """The rows of a table, each with whether it is of the header."""
+    return [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
+
+
+def _number_of(style: str | None, otherwise: float) -> float:
+    """The figure in a width that :func:`html` has written."""
+    return float(re.sub(r"[^\d.]", "", style or "") or otherwise)
+
+
 def _text_width(text: str, size: float) -> float:
     """The width in inches of a text in bold letters of ``size`` points, in the widest typeface that is likely."""
     em = sum(
@@ -324,18 +332,14 @@ def _text_width(text: str, size: float) -> float:
     return 1.06 * em * size / 72
 
 
-def _rgb(kind: Any, colour: str) -> Any:
-    return kind(*bytes.fromhex(colour))
-
-
 def _column_widths(table: Element, width: float, size: float, margin: float) -> tuple[list[float], float]:
     """Widths of columns in inches that split no word, and the size of letters for which they do not.
 
     Columns begin with the shares that the table states.  Columns with more room than their text needs give it to those
     whose text would wrap, and a column too narrow for its longest word takes from all that are wider than theirs.
     """
-    rows, columns = table.findall("*/tr"), table.findall("colgroup/col")
-    shares = [float(re.sub(r"[^\d.]", "", column.get("style", "")) or 1) for column in columns] or [1.0] * len(rows[0])
+    rows = table.findall("*/tr")
+    shares = [_number_of(column.get("style"), 1) for column in table.findall("colgroup/col")] or [1.0] * len(rows[0])
     body = table.findall("tbody/tr") or rows
 
     def widest(rows: Sequence[Element], split: str, most: int) -> list[float]:
@@ -371,12 +375,8 @@ def _shifted(wide: Sequence[float], needed: Sequence[float], spare: Sequence[flo
     return [own - give * over + take * lack for own, over, lack in zip(wide, spare, lacking, strict=True)]
 
 
-def _png_of(image: Element) -> bytes:
-    return base64.b64decode(image.get("src", "").removeprefix(_PNG))
-
-
-def _share_of_width(image: Element) -> float:
-    return float(re.sub(r"[^\d.]", "", image.get("style", "")) or 100) / 100
+def _png_of(image: Element) -> io.BytesIO:
+    return io.BytesIO(base64.b64decode(image.get("src", "").removeprefix(_PNG)))
 
 
 # DOCX
@@ -402,8 +402,6 @@ _STYLES: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
     ("Note", 8, GREY, {"after": 3}),
     ("Warning", 9, INK, {"bold": True, "before": 2, "after": 3}),
 )
-_STRONG = frozenset(("strong", "letter", "warn", "good"))
-_COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
 
 
 def docx(page: str) -> bytes:
@@ -414,13 +412,10 @@ def docx(page: str) -> bytes:
     root = _read(page)
     file = python_docx.Document()
     _set_styles(file)
-    body, walker = file.element.body, _Walker(file)
-    titles = {p.get("class", ""): "".join(p.itertext()).strip() for p in root.iterfind(".//header/p")}
-    _set_page(file, titles)
-    content = "".join(walker.blocks(root.find("body/main") or (), _WIDTH))
-    namespaces = f'xmlns:w="{_W}"'
-    for element in list(parse_xml(f"<w:body {namespaces}>{content}</w:body>")):
-        body.insert(len(body) - 1, element)  # the last one holds the page's size
+    _set_page(file, _titles(root))
+    content = "".join(_Walker(file).blocks(root.find("body/main") or (), _WIDTH))
+    for element in list(parse_xml(f'<w:body xmlns:w="{_W}">{content}</w:body>')):
+        file.element.body.insert(len(file.element.body) - 1, element)  # the last one holds the page's size
     return without_traces(parts_of_docx(file), root.findtext("head/title", "").strip())
 
 
@@ -434,7 +429,7 @@ def _set_styles(file: Any) -> None:
         known = [style.name for style in file.styles]
         style = file.styles[name] if name in known else file.styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
         style.element.get_or_add_rPr().clear()
-        style.font.size, style.font.color.rgb = Pt(size), _rgb(RGBColor, colour)
+        style.font.size, style.font.color.rgb = Pt(size), RGBColor.from_string(colour)
         style.font.bold = form.get("bold")
         style.paragraph_format.space_before = Pt(form.get("before", 0))
         style.paragraph_format.space_after = Pt(form["after"])
@@ -465,19 +460,14 @@ def _set_page(file: Any, titles: dict[str, str]) -> None:
     banner = _run(titles.get("banner", ""), bold=True, colour=ORANGE, size=8.5)
     above = f"{banner}<w:r><w:tab/></w:r>{_run(titles.get('running', ''), colour=GREY, size=8.5)}"
     small: Any = {"colour": GREY, "size": 8}
-    number = _field("PAGE") + _run(" of ", **small) + _field("NUMPAGES")
-    below = f"{_run(titles.get('foot', ''), **small)}<w:r><w:tab/></w:r>{number}"
+    look = f'<w:rPr><w:color w:val="{GREY}"/><w:sz w:val="16"/></w:rPr>'
+    begin, end = (f'<w:r>{look}<w:fldChar w:fldCharType="{which}"/></w:r>' for which in ("begin", "end"))
+    page, pages = (f"{begin}<w:r>{look}<w:instrText>{name}</w:instrText></w:r>{end}" for name in ("PAGE", "NUMPAGES"))
+    below = f"{_run(titles.get('foot', ''), **small)}<w:r><w:tab/></w:r>{page}{_run(' of ', **small)}{pages}"
     for part, properties, runs in ((section.header, line + tab, above), (section.footer, tab, below)):
         paragraph = part.paragraphs[0]._p
         made = parse_xml(f'<w:p xmlns:w="{_W}"><w:pPr>{properties}</w:pPr>{runs}</w:p>')
         paragraph.getparent().replace(paragraph, made)
-
-
-def _field(name: str) -> str:
-    look = f'<w:rPr><w:color w:val="{GREY}"/><w:sz w:val="16"/></w:rPr>'
-    ends = [f'<w:fldChar w:fldCharType="{end}"/>' for end in ("begin", "end")]
-    kinds = (ends[0], f"<w:instrText>{name}</w:instrText>", ends[1])
-    return "".join(f"<w:r>{look}{kind}</w:r>" for kind in kinds)
 
 
 def _run(
@@ -490,6 +480,22 @@ def _run(
     return f'<w:r><w:rPr>{look}</w:rPr>{"<w:br/>" * breaks}<w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
 
 
+def _paragraph(
+    element: Element, style: str = "", more: str = "", *, keep: bool = False, bold: bool = False, size: float = 0
+) -> str:
+    """The texts of an element as a paragraph, ``more`` of its properties after its style."""
+    runs: list[str] = []
+    before: frozenset[str] = frozenset()
+    for run in _runs(element):
+        look, new_line = run.look, "under" in run.marks - before and bool(runs)
+        look["size"] = (size or 9) - 1.5 if run.marks & {"under", "quiet"} else size
+        look["bold"] = bold or look["bold"]
+        runs.append(_run(run.text, **look, breaks=new_line))
+        before = run.marks
+    properties = (f'<w:pStyle w:val="{style}"/>' if style else "") + "<w:keepNext/>" * keep + more
+    return f"<w:p><w:pPr>{properties}</w:pPr>{''.join(runs)}</w:p>"
+
+
 class _Walker:
     """The elements of a page as WordprocessingML."""
 
@@ -500,61 +506,28 @@ class _Walker:
         """The elements one below the other, in a room of so many inches; ``label`` makes headings small."""
         all_ = list(elements)
         for element, following in zip(all_, [*all_[1:], None], strict=True):
-            leads = following is not None and following.tag in ("figure", "table") and element.tag == "p"
-            tag = element.tag
+            tag, next_tag = element.tag, "" if following is None else following.tag
             if tag in ("p", "h1", "h2", "h3"):
-                yield self._paragraph(element, next_too=leads, label=label)
+                yield _styled(element, keep=tag == "p" and next_tag in ("figure", "table"), label=label)
             elif tag in ("ul", "ol"):
-                yield from self._list(element)
+                style, number = ("ListNumber", self._numbering()) if tag == "ol" else ("ListBullet", "")
+                for k, item in enumerate(element, 1):  # a list stays on one page
+                    yield _paragraph(item, style, number, keep=k < len(element))
             elif tag == "table":
-                noted = following is not None and "note" in _classes(following)
-                yield self._table(element, width, next_too=noted)
+                yield _table_of(element, width, next_too=following is not None and "note" in _classes(following))
             elif tag == "dl":
-                yield self._names(element, width)
+                yield _names(element, width)
             elif tag == "figure":
-                yield self._figure(element, width)
+                for part in element:
+                    yield _paragraph(part, "Caption") if part.tag == "figcaption" else self._picture(part, width)
             elif tag == "section":
                 parts = list(self.blocks(element, width))
                 if parts and "new-page" in _classes(element):
                     opening = r"(<w:pPr>(?:<w:pStyle [^>]*/>)?(?:<w:keepNext/>)?)"
                     parts[0] = re.sub(opening, r"\1<w:pageBreakBefore/>", parts[0], count=1)
                 yield from parts
-            elif tag == "div":
-                yield from self._div(element, width)
             else:
-                raise EngineError(f"a DOCX cannot hold <{tag}>")
-
-    def _runs(self, element: Element, *, bold: bool = False, size: float = 0) -> str:
-        runs: list[str] = []
-        under = False
-        for run in _runs(element):
-            is_under = "under" in run.marks
-            colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in run.marks), "")
-            smaller = is_under or "quiet" in run.marks
-            own = (size or 9) - 1.5 if smaller else size
-            strong, new_line = bold or bool(run.marks & _STRONG), is_under and not under and bool(runs)
-            runs.append(_run(run.text, bold=strong, italic="em" in run.marks, colour=colour, size=own, breaks=new_line))
-            under = is_under
-        return "".join(runs)
-
-    def _paragraph(self, element: Element, *, next_too: bool = False, label: bool = False) -> str:
-        style = next((_PARAGRAPH_STYLES[c] for c in _classes(element) if c in _PARAGRAPH_STYLES), "")
-        style = "Label" if label and element.tag in ("h2", "h3") else _BLOCK_STYLES.get(element.tag, style)
-        properties = f'<w:pStyle w:val="{style}"/>' if style else ""
-        properties += "<w:keepNext/>" * next_too
-        if style in ("Request", "Warning"):
-            colour = BLUE if style == "Request" else ORANGE
-            properties += f'<w:pBdr><w:left w:val="single" w:sz="24" w:space="6" w:color="{colour}"/></w:pBdr>'
-            properties += '<w:shd w:val="clear" w:color="auto" w:fill="E8F1F8"/>' * (style == "Request")
-        return f"<w:p><w:pPr>{properties}</w:pPr>{self._runs(element)}</w:p>"
-
-    def _list(self, element: Element) -> Iterator[str]:
-        style, number = "ListBullet", ""
-        if element.tag == "ol":
-            style, number = "ListNumber", self._numbering()
-        for k, item in enumerate(element, 1):  # a list stays on one page
-            keep = "<w:keepNext/>" * (k < len(element))
-            yield f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{keep}{number}</w:pPr>{self._runs(item)}</w:p>'
+                yield from self._div(element, width)
 
     def _numbering(self) -> str:
         """A list that begins at 1."""
@@ -568,99 +541,100 @@ class _Walker:
         made.add_lvlOverride(ilvl=0).add_startOverride(1)
         return f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{made.numId}"/></w:numPr>'
 
-    def _table(self, element: Element, width: float, *, next_too: bool) -> str:
-        caption = element.find("caption")
-        wide, size = _column_widths(element, width, 8.5, 2 * _CELL_MARGIN)
-        rows = [(row, section.tag == "thead") for section in element for row in section.findall("tr")]
-        made = []
-        for k, (row, heads) in enumerate(rows):
-            keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
-            line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
-            cells = [
-                _cell([self._cell_text(cell, size, keep=keep, bold=heads)], own, line)
-                for cell, own in zip(row, wide, strict=True)
-            ]
-            made.append(f"<w:tr><w:trPr><w:cantSplit/>{'<w:tblHeader/>' * heads}</w:trPr>{''.join(cells)}</w:tr>")
-        title = "" if caption is None else self._caption(caption)
-        described = "" if caption is None else _words(caption)
-        return title + _table(made, wide, described) + ("" if next_too else _SPACE)
-
-    def _caption(self, element: Element) -> str:
-        return f'<w:p><w:pPr><w:pStyle w:val="Caption"/></w:pPr>{self._runs(element)}</w:p>'
-
-    def _cell_text(self, cell: Element, size: float, *, keep: bool, bold: bool) -> str:
-        right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
-        properties = f'{"<w:keepNext/>" * keep}<w:spacing w:before="20" w:after="20"/>{right}'
-        runs = self._runs(cell, bold=bold, size=size)
-        return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
-
-    def _names(self, element: Element, width: float) -> str:
-        """Names with values as a table of two columns; a name without a value of its own shares the next one's."""
-        wide = [0.29 * width, 0.71 * width]
-        rows: list[tuple[Element, list[Element]]] = []
-        for child in element:
-            if child.tag == "dt":
-                rows.append((child, []))
-            elif rows:
-                rows[-1][1].append(child)
-        made = []
-        line = f'<w:bottom w:val="single" w:sz="4" w:color="{RULE}"/>'
-        for k, (name, values) in enumerate(rows):
-            keep = k < len(rows) - 1 and len(rows) <= LONG
-            left = _cell([self._cell_text(name, 8.5, keep=keep, bold=True)], wide[0], line)
-            texts = [self._cell_text(value, 8.5, keep=keep, bold=False) for value in values]
-            made.append(f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{left}{_cell(texts, wide[1], line)}</w:tr>")
-        return _table(made, wide, "") + _SPACE
-
-    def _figure(self, element: Element, width: float) -> str:
-        return "".join(
-            self._caption(part) if part.tag == "figcaption" else f"<w:p><w:pPr/>{self._picture(part, width)}</w:p>"
-            for part in element
-        )
-
     def _picture(self, image: Element, width: float) -> str:
         from docx.oxml import OxmlElement
         from docx.shared import Inches
 
-        inline = self._file.part.new_pic_inline(io.BytesIO(_png_of(image)), Inches(width * _share_of_width(image)))
+        share = _number_of(image.get("style"), 100) / 100
+        inline = self._file.part.new_pic_inline(_png_of(image), Inches(width * share))
         inline.docPr.set("descr", image.get("alt", ""))
         for part in inline.iter():
             if part.tag.endswith(("}docPr", "}cNvPr")):
                 part.set("name", "figure")
         drawing = OxmlElement("w:drawing")
         drawing.append(inline)
-        return f"<w:r>{_xml(drawing)}</w:r>"
+        etree: Any = importlib.import_module("lxml.etree")
+        return f"<w:p><w:pPr/><w:r>{etree.tostring(drawing, encoding='unicode')}</w:r></w:p>"
 
     def _div(self, element: Element, width: float) -> Iterator[str]:
         classes = _classes(element)
         if "columns" in classes:
-            wide = [width / 2] * 2
-            cells = [
-                _cell([*self.blocks(cell, width / 2 - 2 * _CELL_MARGIN, label=True)], width / 2, "") for cell in element
-            ]
-            yield _table([f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{''.join(cells)}</w:tr>"], wide, "") + _SPACE
+            half, room = width / 2, width / 2 - 2 * _CELL_MARGIN
+            cells = [_cell(self.blocks(cell, room, label=True), half) for cell in element]
+            yield _table([_row(cells)], [half] * 2) + _SPACE
         elif "sign" in classes:
             own, between = width / len(element) - 0.2, 0.2
             line = f'<w:top w:val="single" w:sz="8" w:color="{INK}"/>'
-            cells = [_cell([self._paragraph(p)], own, line) + _cell([_SPACE], between, "") for p in element]
-            row = f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{''.join(cells)}</w:tr>"
-            yield _SPACE * 3 + _table([row], [own, between] * len(element), "") + _SPACE
+            cells = [_cell([_styled(p)], own, line) + _cell([_SPACE], between) for p in element]
+            yield _SPACE * 3 + _table([_row(cells)], [own, between] * len(element)) + _SPACE
         elif "box" in classes:
-            severe = {"caution", "obstacle"} & set(classes)
-            borders = "".join(
-                f'<w:{side} w:val="single" w:sz="12" w:color="{ORANGE if severe else BLUE}"/>'
-                for side in ("top", "left", "bottom", "right")
-            )
-            cell = _cell([*self.blocks(element, width - 0.3, label=True)], width, borders)
-            yield _table([f"<w:tr><w:trPr><w:cantSplit/></w:trPr>{cell}</w:tr>"], [width], "") + _SPACE
+            colour = ORANGE if {"caution", "obstacle"} & set(classes) else BLUE
+            sides = ("top", "left", "bottom", "right")
+            borders = "".join(f'<w:{side} w:val="single" w:sz="12" w:color="{colour}"/>' for side in sides)
+            cell = _cell(self.blocks(element, width - 0.3, label=True), width, borders)
+            yield _table([_row([cell])], [width]) + _SPACE
         else:
             yield from self.blocks(element, width)
+
+
+def _styled(element: Element, *, keep: bool = False, label: bool = False) -> str:
+    """A heading or paragraph in the style of its element and class; ``label`` makes a heading small."""
+    style = next((_PARAGRAPH_STYLES[c] for c in _classes(element) if c in _PARAGRAPH_STYLES), "")
+    style = "Label" if label and element.tag in ("h2", "h3") else _BLOCK_STYLES.get(element.tag, style)
+    more = ""
+    if style in ("Request", "Warning"):
+        colour = BLUE if style == "Request" else ORANGE
+        more = f'<w:pBdr><w:left w:val="single" w:sz="24" w:space="6" w:color="{colour}"/></w:pBdr>'
+        more += '<w:shd w:val="clear" w:color="auto" w:fill="E8F1F8"/>' * (style == "Request")
+    return _paragraph(element, style, more, keep=keep)
+
+
+def _table_of(element: Element, width: float, *, next_too: bool) -> str:
+    """A table under its caption, on the page of what follows it if ``next_too``."""
+    caption = element.find("caption")
+    wide, size = _column_widths(element, width, 8.5, 2 * _CELL_MARGIN)
+    rows = _rows(element)
+    made = []
+    for k, (row, heads) in enumerate(rows):
+        keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
+        line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
+        cells = [
+            _cell([_cell_text(cell, size, keep=keep, bold=heads)], own, line)
+            for cell, own in zip(row, wide, strict=True)
+        ]
+        made.append(_row(cells, "<w:tblHeader/>" * heads))
+    title, described = ("", "") if caption is None else (_paragraph(caption, "Caption"), _words(caption))
+    return title + _table(made, wide, described) + ("" if next_too else _SPACE)
+
+
+def _names(element: Element, width: float) -> str:
+    """Names with values as a table of two columns; a name without a value of its own shares the next one's."""
+    wide = [0.29 * width, 0.71 * width]
+    rows: list[tuple[list[Element], list[Element]]] = []
+    for child in element:
+        if child.tag == "dt":
+            rows.append(([child], []))
+        else:
+            rows[-1][1].append(child)
+    made = []
+    line = f'<w:bottom w:val="single" w:sz="4" w:color="{RULE}"/>'
+    for k, row in enumerate(rows):
+        keep = k < len(rows) - 1 and len(rows) <= LONG
+        texts = ([_cell_text(part, 8.5, keep=keep, bold=part.tag == "dt") for part in parts] for parts in row)
+        made.append(_row([_cell(text, own, line) for text, own in zip(texts, wide, strict=True)]))
+    return _table(made, wide) + _SPACE
+
+
+def _cell_text(cell: Element, size: float, *, keep: bool, bold: bool) -> str:
+    right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
+    spacing = '<w:spacing w:before="20" w:after="20"/>'
+    return _paragraph(cell, more=spacing + right, keep=keep, bold=bold, size=size)
 
 
 _SPACE = '<w:p><w:pPr><w:spacing w:before="0" w:after="0" w:line="120" w:lineRule="exact"/></w:pPr></w:p>'
 
 
-def _cell(parts: Sequence[str], width: float, borders: str) -> str:
+def _cell(parts: Iterable[str], width: float, borders: str = "") -> str:
     """A cell of a table, which ends with a paragraph."""
     content = "".join(parts)
     ends = "" if content.endswith("</w:p>") else _SPACE
@@ -668,27 +642,25 @@ def _cell(parts: Sequence[str], width: float, borders: str) -> str:
     return f'<w:tc><w:tcPr><w:tcW w:w="{round(1440 * width)}" w:type="dxa"/>{edges}</w:tcPr>{content}{ends}</w:tc>'
 
 
-def _xml(element: Any) -> str:
-    etree: Any = importlib.import_module("lxml.etree")
-    return str(etree.tostring(element, encoding="unicode"))
+def _row(cells: Iterable[str], more: str = "") -> str:
+    """A row that no page parts."""
+    return f"<w:tr><w:trPr><w:cantSplit/>{more}</w:trPr>{''.join(cells)}</w:tr>"
 
 
-def _table(rows: Sequence[str], widths: Sequence[float], described: str) -> str:
+def _table(rows: Sequence[str], widths: Sequence[float], described: str = "") -> str:
     grid = "".join(f'<w:gridCol w:w="{round(1440 * width)}"/>' for width in widths)
     margin = round(1440 * _CELL_MARGIN)
     margins = "".join(f'<w:{side} w:w="{margin}" w:type="dxa"/>' for side in ("left", "right"))
-    total = round(1440 * sum(widths))
     alt = f"<w:tblDescription w:val={quoteattr(described)}/>" if described else ""
     return (
-        f'<w:tbl><w:tblPr><w:tblW w:w="{total}" w:type="dxa"/><w:tblLayout w:type="fixed"/>'
+        f'<w:tbl><w:tblPr><w:tblW w:w="{round(1440 * sum(widths))}" w:type="dxa"/><w:tblLayout w:type="fixed"/>'
         f"<w:tblCellMar>{margins}</w:tblCellMar>{alt}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>"
     )
 
 
 # PPTX
 
-_SLIDE = (13.333, 7.5)  # inches
-_BOX_WIDTH, _HIGHEST_BOX = 11.9, 2.5
+_LEFT, _ACROSS = 0.7, 11.9  # inches of a slide that is 13.333 wide and 7.5 high
 _LEAST_SIZE = 9
 
 
@@ -703,18 +675,43 @@ def pptx(page: str) -> bytes:
 
     root = _read(page)
     presentation = Presentation()
-    presentation.slide_width, presentation.slide_height = map(Inches, _SLIDE)
+    presentation.slide_width, presentation.slide_height = Inches(13.333), Inches(7.5)
     banner = " ".join(root.findtext(".//header/p[@class='banner']", "").split())
     sections = [section for section in root.iter("section") if "slide" in _classes(section)]
     for number, section in enumerate(sections, 1):
         slide = presentation.slides.add_slide(presentation.slide_layouts[5])
-        title = next((e for e in section.iter() if e.tag in ("h1", "h2")), None)
+        title = next((_words(e) for e in section.iter() if e.tag in ("h1", "h2")), None)
         if title is None:
             raise EngineError(f"the slide {number} has no heading")
-        _slide_title(slide, _words(title))
-        _slide_content(slide, _words(title), section)
-        _lines(slide, [[_Run(f"{banner} · {number} of {len(sections)}")]], (0.7, 6.95, 11.9, 0.4), 11)
+        _slide_title(slide.shapes.title, title)
+        _slide_content(slide, title, section)
+        _lines(slide, [[_Run(f"{banner} · {number} of {len(sections)}")]], (_LEFT, 6.95, _ACROSS, 0.4), 11)
     return without_traces(parts_of_pptx(presentation), root.findtext("head/title", "").strip())
+
+
+def _slide_title(shape: Any, text: str) -> None:
+    from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+    from pptx.util import Inches
+
+    shape.left, shape.top, shape.width, shape.height = map(Inches, (_LEFT, 0.3, _ACROSS, 1.0))
+    shape.text_frame.text, shape.text_frame.word_wrap = text, True
+    shape.text_frame.vertical_anchor = MSO_ANCHOR.MIDDLE
+    paragraph = shape.text_frame.paragraphs[0]
+    paragraph.alignment = PP_ALIGN.LEFT
+    _font(paragraph.runs[0], 30 if len(text) < 50 else 24 if len(text) < 90 else 20, bold=True)
+
+
+def _font(run: Any, size: float, *, bold: bool, colour: str = INK) -> None:
+    from pptx.util import Pt
+
+    run.font.size, run.font.bold, run.font.color.rgb = Pt(size), bold, _rgb(colour or INK)
+
+
+def _rgb(colour: str) -> Any:
+    from pptx.dml.color import RGBColor
+
+    kind: Any = RGBColor  # it is not typed
+    return kind.from_string(colour)
 
 
 def _slide_content(slide: Any, title: str, section: Element) -> None:
@@ -730,19 +727,20 @@ def _slide_content(slide: Any, title: str, section: Element) -> None:
             f"the slide '{title}' has {found}; it has room for one of each. Mark them with the class 'slide'"
         )
     beside = bool(figures and tables)
-    width, top, low = (6.4 if beside and not boxes else 11.9), (1.2 if boxes else 1.35), 6.8
+    width, top, low = (6.4 if beside and not boxes else _ACROSS), (1.2 if boxes else 1.35), 6.8
     if lines:
         size = 16 if boxes else 18 if figures or tables else 22
         height = min(low - top, _height(lines, size, width))
-        _lines(slide, lines, (0.7, top, width, height), size)
+        _lines(slide, lines, (_LEFT, top, width, height), size)
         top += height + 0.1
     if boxes:
         low = _slide_box(slide, boxes[0], low)
     if tables:
-        _slide_table(slide, tables[0], (0.7, top, 6.4 if beside else width, low - top))
+        _slide_table(slide, tables[0], (_LEFT, top, 6.4 if beside else width, low - top))
     if figures:
         above = top if boxes else 1.35
-        _slide_picture(slide, figures[0], (7.3, above, 5.4, low - above) if beside else (0.7, top, 11.9, low - top))
+        box = (7.3, above, 5.4, low - above) if beside else (_LEFT, top, _ACROSS, low - top)
+        _slide_picture(slide, next(figures[0].iter("img")), box)
 
 
 def _height(lines: Sequence[Sequence[_Run]], size: float, width: float) -> float:
@@ -753,46 +751,27 @@ def _height(lines: Sequence[Sequence[_Run]], size: float, width: float) -> float
 
 def _slide_box(slide: Any, element: Element, low: float) -> float:
     """A framed box across the foot of a slide, with its heading and paragraphs; returns where it begins."""
-    from pptx.dml.color import RGBColor
-
-    lines, size = [_runs(e) for e in element], 13
-    while (height := 0.85 * _height(lines, size, _BOX_WIDTH)) > _HIGHEST_BOX and size > _LEAST_SIZE:
+    lines, size, highest = [_runs(e) for e in element], 13, 2.5
+    while (height := 0.85 * _height(lines, size, _ACROSS)) > highest and size > _LEAST_SIZE:
         size -= 1
-    height = min(height, _HIGHEST_BOX)
-    frame = _lines(slide, lines, (0.7, low - height, _BOX_WIDTH, height), size, marked=False)
+    height = min(height, highest)
+    frame = _lines(slide, lines, (_LEFT, low - height, _ACROSS, height), size, marked=False)
     colour = ORANGE if {"caution", "obstacle"} & set(_classes(element)) else BLUE
-    frame.line.color.rgb = _rgb(RGBColor, colour)
-    heading = frame.text_frame.paragraphs[0].runs[0].font
-    heading.bold, heading.color.rgb = True, _rgb(RGBColor, colour)
+    frame.line.color.rgb = _rgb(colour)
+    heading = frame.text_frame.paragraphs[0].runs[0]
+    _font(heading, heading.font.size.pt, bold=True, colour=colour)
     return low - height - 0.1
-
-
-def _slide_title(slide: Any, text: str) -> None:
-    from pptx.dml.color import RGBColor
-    from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
-    from pptx.util import Inches, Pt
-
-    shape = slide.shapes.title
-    shape.left, shape.top, shape.width, shape.height = Inches(0.7), Inches(0.3), Inches(11.9), Inches(1.0)
-    shape.text_frame.text, shape.text_frame.word_wrap = text, True
-    shape.text_frame.vertical_anchor = MSO_ANCHOR.MIDDLE
-    paragraph = shape.text_frame.paragraphs[0]
-    paragraph.alignment = PP_ALIGN.LEFT
-    font = paragraph.runs[0].font
-    size = 30 if len(text) < 50 else 24 if len(text) < 90 else 20
-    font.size, font.bold, font.color.rgb = Pt(size), True, _rgb(RGBColor, INK)
 
 
 def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: Sequence[float], size: int, *, marked: bool = True) -> Any:
     """Lines in a box (left, top, width and height in inches), of letters of that size at most; several are marked."""
     from pptx.util import Inches, Pt
 
-    _, _, width, height = box
     shape = slide.shapes.add_textbox(*map(Inches, box))
     frame = shape.text_frame
     frame.word_wrap = True
     # longer texts get smaller letters, so that nothing leaves the slide
-    room = width * height * 72 * 72
+    room = box[2] * box[3] * 72 * 72
     while size > 11 and sum(sum(len(r.text) for r in line) + 30 for line in lines) * size * size * 0.62 > room:
         size -= 1
     for number, line in enumerate(lines):
@@ -803,52 +782,45 @@ def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: Sequence[float], si
 
 
 def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool = False) -> None:
-    from pptx.dml.color import RGBColor
-    from pptx.util import Pt
-
-    was_under = True
+    before = frozenset(("under",))
     for part in runs:
-        if "under" in part.marks and not was_under:
+        if "under" in part.marks - before:
             paragraph.add_line_break()
-        was_under = "under" in part.marks
-        run = paragraph.add_run()
+        before, look, run = part.marks, part.look, paragraph.add_run()
         run.text = part.text
-        colour = next((_COLOURS[mark] for mark in ("warn", "good", "quiet", "under") if mark in part.marks), INK)
-        run.font.size = Pt(size - 2 if part.marks & {"under", "quiet"} else size)
-        run.font.color.rgb = _rgb(RGBColor, colour)
-        run.font.bold = bold or bool(part.marks & _STRONG)
-        run.font.italic = "em" in part.marks
+        smaller = size - 2 if part.marks & {"under", "quiet"} else size
+        _font(run, smaller, bold=bold or look["bold"], colour=look["colour"])
+        run.font.italic = look["italic"]
 
 
-def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, float]) -> None:
+def _slide_table(slide: Any, table: Element, box: Sequence[float]) -> None:
     from pptx.enum.text import PP_ALIGN
     from pptx.util import Inches
 
     table = copy.deepcopy(table)
     for small in table.iter("span"):  # a slide has no room for a line below each figure
         small.set("class", small.get("class", "").replace("under", "quiet"))
-    rows = [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
+    rows = _rows(table)
     left, top, width, height = box
-    size = 16.5
-    while True:
-        size -= 0.5
-        wide, size = _column_widths(table, width, size, 0.22)
+    high, size = height + 1, 16.5
+    while high > height and size > 8:
+        wide, size = _column_widths(table, width, size - 0.5, 0.22)
         lines = [
-            max(_lines_in(cell, (own - 0.2) / 0.85, size) for cell, own in zip(row, wide, strict=True))
+            max(
+                sum(1 + int(_text_width(line, size) / ((own - 0.2) / 0.85)) for line in _cell_lines(cell))
+                for cell, own in zip(row, wide, strict=True)
+            )
             for row, _ in rows
         ]
         high = sum(1.2 * size * n / 72 + 0.1 for n in lines)
-        if high <= height or size <= 8:
-            break
     graphic = slide.shapes.add_table(len(rows), len(wide), *map(Inches, (left, top, width, high)))
     graphic.name = "table"
     if (caption := table.find("caption")) is not None:
         graphic._element.nvGraphicFramePr.cNvPr.set("descr", _words(caption))
     made = graphic.table
-    made.horz_banding = False
-    made.first_row = rows[0][1]
-    for j, own in enumerate(wide):
-        made.columns[j].width = Inches(own)
+    made.horz_banding, made.first_row = False, rows[0][1]
+    for column, own in zip(made.columns, wide, strict=True):
+        column.width = Inches(own)
     for i, (row, heads) in enumerate(rows):
         for j, cell in enumerate(row):
             frame = made.cell(i, j).text_frame
@@ -860,19 +832,13 @@ def _slide_table(slide: Any, table: Element, box: tuple[float, float, float, flo
             made.cell(i, j).fill.background()
 
 
-def _lines_in(cell: Element, width: float, size: float) -> int:
-    """How many lines the text of a cell takes."""
-    return sum(1 + int(_text_width(line, size) / width) for line in _cell_lines(cell))
-
-
-def _slide_picture(slide: Any, figure: Element, box: tuple[float, float, float, float]) -> None:
+def _slide_picture(slide: Any, image: Element, box: Sequence[float]) -> None:
     """A picture as large as a box has room for."""
     from pptx.util import Inches
 
-    image = next(figure.iter("img"))
-    left, top, width, height = box
-    shape = slide.shapes.add_picture(io.BytesIO(_png_of(image)), Inches(left), Inches(top))
-    scale = min(Inches(width) / shape.width, Inches(height) / shape.height)
+    left, top, width, height = map(Inches, box)
+    shape = slide.shapes.add_picture(_png_of(image), left, top)
+    scale = min(width / shape.width, height / shape.height)
     shape.width, shape.height = int(shape.width * scale), int(shape.height * scale)
     shape._element.nvPicPr.cNvPr.set("descr", image.get("alt", ""))
     shape._element.nvPicPr.cNvPr.set("name", "figure")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-_DATE = (1980, 1, 1, 0, 0, 0)
 _APP = (
     b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
     b'<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"/>'
@@ -20,6 +20,9 @@ _CORE = (
     "</cp:coreProperties>"
 )
 _DROPPED = ("docProps/thumbnail.jpeg", "docProps/custom.xml", "customXml/", "ppt/printerSettings/")
+_TO_DROPPED = re.compile(
+    rb'<Relationship\b[^>]*Target="[^"]*(?:thumbnail\.jpeg|custom\.xml|customXml/[^"]*|printerSettings[^"]*)"[^>]*/>'
+)
 
 
 class Parts(dict[str, bytes]):
@@ -40,12 +43,7 @@ def parts_of_docx(document: Any) -> Parts:
     package = document.part.package
     for part in package.parts:
         part.before_marshal()
-    writer: Any = PackageWriter  # its steps, which are not all typed
-    parts = Parts()
-    writer._write_content_types_stream(parts, package.parts)
-    writer._write_pkg_rels(parts, package.rels)
-    writer._write_parts(parts, package.parts)
-    return parts
+    return _written(PackageWriter, [package.rels], [package.parts])
 
 
 def parts_of_pptx(presentation: Any) -> Parts:
@@ -53,12 +51,15 @@ def parts_of_pptx(presentation: Any) -> Parts:
     from pptx.opc.serialized import PackageWriter
 
     package = presentation.part.package
-    writer: Any = PackageWriter("", package._rels, tuple(package.iter_parts()))
-    parts = Parts()
-    writer._write_content_types_stream(parts)
-    writer._write_pkg_rels(parts)
-    writer._write_parts(parts)
-    return parts
+    return _written(PackageWriter("", package._rels, tuple(package.iter_parts())))
+
+
+def _written(writer: Any, rels: Sequence[Any] = (), parts: Sequence[Any] = ()) -> Parts:
+    made = Parts()
+    writer._write_content_types_stream(made, *parts)
+    writer._write_pkg_rels(made, *rels)
+    writer._write_parts(made, *parts)
+    return made
 
 
 def parts_of_zip(content: bytes) -> Parts:
@@ -80,20 +81,11 @@ def without_traces(parts: Parts, title: str) -> bytes:
             elif name == "docProps/core.xml":
                 part = _CORE.format(escape(title)).encode()
             elif name.endswith(".rels"):
-                part = _without_dropped(part)
+                part = _TO_DROPPED.sub(b"", part)
             elif name == "[Content_Types].xml":
                 part = re.sub(rb'<Override PartName="/(?:customXml|docProps/custom)[^>]*/>', b"", part)
-            info = zipfile.ZipInfo(name, _DATE)
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o600 << 16
             packed.writestr(info, part)
     return out.getvalue()
-
-
-def _without_dropped(part: bytes) -> bytes:
-    """A list of relations without those to dropped parts."""
-    return re.sub(
-        rb'<Relationship\b[^>]*Target="[^"]*(?:thumbnail\.jpeg|custom\.xml|customXml/[^"]*|printerSettings[^"]*)"[^>]*/>',
-        b"",
-        part,
-    )

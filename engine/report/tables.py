@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import may_be_formula, printable
@@ -12,8 +14,6 @@ from engine.report.losses import new_values
 from engine.report.office import parts_of_zip, without_traces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from engine.report.facts import Figure, GroupRow, ModelRow, Tally
     from engine.report.findings import Findings
     from engine.report.places import AreaRow, LevelRow
@@ -21,14 +21,38 @@ if TYPE_CHECKING:
 
 Table = tuple[list[str], list[list[Any]]]
 """A header and rows."""
+_FIGURE: dict[str, str | Callable[[Figure], str]] = {
+    "kind": "kind", "table": "of", "group": "group", "value": "what", "weighted": "weighted",
+    "records before": "n", "records after": "n_after",
+    "of group before": "within", "of group after": "within_after",
+    "before": "before", "after": "after", "change in standard errors": "errors", "relative change": "relative",
+    "standard error before": "se", "standard error after": "se_after",
+    "beyond tolerances": "flagged", "note": lambda figure: figure.why or figure.note,
+}  # fmt: skip
+_NEW_VALUE = {
+    "table": "of", "value": "what", "groups that had none": "groups", "records": "records",
+    "most in": "most.group", "records there": "most.n_after", "of": "most.within_after",
+}  # fmt: skip
+_TALLY: dict[str, str | Callable[[Tally], int]] = {
+    "kind of figure": "kind", "all": "compared", "cannot change": "unchangeable",
+    "no standard error": lambda t: t.compared - t.unchangeable - t.eligible - t.new,
+    "judged": "eligible", "flagged": "flagged", "by % of value": "by_change", "by standard errors": "by_errors",
+    "values that did not exist": "new",
+}  # fmt: skip
+_GROUP: dict[str, str | Callable[[GroupRow], float | None]] = {
+    "group": "group", "records": "people", "in small cells before": "before", "unaltered": "of_after",
+    "unaltered and in small cells after": "after",
+    "after, as a share of unaltered records of the group": lambda g: g.after / g.of_after if g.of_after else None,
+    "of these in none before": "new",
+}  # fmt: skip
 
 
-def _rows(values: Sequence[Any], leave: tuple[str, ...] = ()) -> Table:
-    """Fields of frozen values as a header and rows."""
-    if not values:
-        return [], []
-    names = [f.name for f in fields(values[0]) if f.name not in leave]
-    return [name.replace("_", " ") for name in names], [[_cell(getattr(v, name)) for name in names] for v in values]
+def _rows(values: Sequence[Any], columns: Mapping[str, str | Callable[[Any], Any]] | None = None) -> Table:
+    """Frozen values as a header and rows: ``columns`` by their names, or all fields."""
+    if columns is None:
+        columns = {f.name.replace("_", " "): f.name for f in fields(values[0])} if values else {}
+    read = [attrgetter(get) if isinstance(get, str) else get for get in columns.values()]
+    return list(columns), [[_cell(get(value)) for get in read] for value in values]
 
 
 def _cell(value: Any) -> Any:
@@ -39,68 +63,13 @@ def _cell(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-_FIGURE = [
-    *("kind", "table", "group", "value", "weighted", "records before", "records after", "of group before"),
-    *("of group after", "before", "after", "change in standard errors", "relative change", "standard error before"),
-    *("standard error after", "beyond tolerances", "note"),
-]
-
-
-def _figures(figures: Sequence[Figure]) -> Table:
-    """Figures before and after in the order in which they come."""
-    rows = [
-        [
-            *(f.kind, f.of, f.group, f.what, _cell(f.weighted), f.n, f.n_after, f.within, f.within_after),
-            *(f.before, f.after, f.errors, f.relative, f.se, f.se_after),
-            None if f.flagged is None else _cell(f.flagged),
-            f.why or f.note,
-        ]
-        for f in figures
-    ]
-    return _FIGURE, rows
-
-
-def _new_values(figures: Sequence[Figure]) -> Table:
-    rows = [
-        [row.of, row.what, row.groups, row.records, row.most.group, row.most.n_after, row.most.within_after]
-        for row in new_values(figures)
-    ]
-    return ["table", "value", "groups that had none", "records", "most in", "records there", "of"], rows
-
-
 def _models(models: Sequence[ModelRow]) -> Table:
     """Models with their reference levels as one text."""
-    header, rows = _rows(models, ("references",))
-    references = ["; ".join(f"{factor}: {level}" for factor, level in model.references) for model in models]
-    return [*header, "reference levels"], [[*row, text] for row, text in zip(rows, references, strict=True)]
-
-
-def _tallies(tallies: Sequence[Tally]) -> Table:
-    """How many figures are flagged, of how many."""
-    header = ["kind of figure", "all", "cannot change", "no standard error", "judged", "flagged", "by % of value"]
-    rows = []
-    for t in tallies:
-        without_error = t.compared - t.unchangeable - t.eligible - t.new
-        judged = [t.eligible, t.flagged, t.by_change, t.by_errors, t.new]
-        rows.append([t.kind, t.compared, t.unchangeable, without_error, *judged])
-    return [*header, "by standard errors", "values that did not exist"], rows
-
-
-def _groups(groups: Sequence[GroupRow]) -> Table:
-    """Groups with the share of them that stays exposed."""
-    rows = [
-        [g.group, g.people, g.before, g.of_after, g.after, g.after / g.of_after if g.of_after else None, g.new]
-        for g in groups
-    ]
-    return [
-        "group",
-        "records",
-        "in small cells before",
-        "unaltered",
-        "unaltered and in small cells after",
-        "after, as a share of unaltered records of the group",
-        "of these in none before",
-    ], rows
+    header, rows = _rows(models)
+    for row, model in zip(rows, models, strict=True):
+        del row[header.index("references")]
+        row.append("; ".join(f"{factor}: {level}" for factor, level in model.references))
+    return [*(name for name in header if name != "references"), "reference levels"], rows
 
 
 def _candidates(findings: Findings) -> Table:
@@ -118,19 +87,19 @@ def _candidates(findings: Findings) -> Table:
 def sheets(findings: Findings) -> dict[str, Table]:
     """Name, header and rows of every sheet that has rows."""
     utility = findings.utility
-    of_declared = {table.name: table for table in utility.tables}
+    of_declared = {table.name for table in utility.tables}
     all_sheets = {
-        "Losses": _figures([f for f in utility.figures if f.flagged]),
-        "New values": _new_values(utility.figures),
-        "Figures that change": _figures([f for f in utility.figures if f.of not in of_declared]),
-        "Associations": _figures(utility.associations),
+        "Losses": _rows([f for f in utility.figures if f.flagged], _FIGURE),
+        "New values": _rows(new_values(utility.figures), _NEW_VALUE),
+        "Figures that change": _rows([f for f in utility.figures if f.of not in of_declared], _FIGURE),
+        "Associations": _rows(utility.associations, _FIGURE),
         "Candidates": _candidates(findings),
         "Measures": _rows(findings.measures),
-        "Exposed groups": _groups(findings.exposure.groups),
+        "Exposed groups": _rows(findings.exposure.groups, _GROUP),
         "Models": _models(utility.models),
         "Analyses side by side": _rows(utility.analysis_runs),
         "Coefficients side by side": _rows(utility.coefficient_runs),
-        "Flags": _tallies(utility.tallies),
+        "Flags": _rows(utility.tallies, _TALLY),
         **_extent(findings),
         "Checks": _rows(findings.checks),
         "Attributes": _rows(findings.design.attributes),
@@ -138,11 +107,11 @@ def sheets(findings: Findings) -> dict[str, Table]:
         "Log": (["when (UTC)", "event"], [[event.at, event.words] for event in findings.approved.log]),
     }
     for number, table in enumerate(utility.tables, 1):
-        all_sheets[f"Table {number}"] = _figures([f for f in utility.figures if f.of == table.name])
+        all_sheets[f"Table {number}"] = _rows([f for f in utility.figures if f.of == table.name], _FIGURE)
     return {name: (header, rows) for name, (header, rows) in all_sheets.items() if rows}
 
 
-def _extent(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
+def _extent(findings: Findings) -> dict[str, Table]:
     """Sheets on the extent of the change; none where a bundle does not tell it."""
     extent = findings.extent
     if extent is None:
@@ -168,7 +137,7 @@ def _extent(findings: Findings) -> dict[str, tuple[list[str], list[list[Any]]]]:
 
 def tables_bytes(findings: Findings) -> bytes:
     """The workbook's content."""
-    return workbook_bytes(sheets(findings), "Tables of the disclosure review memo")
+    return _workbook(sheets(findings), "Tables of the disclosure review memo")
 
 
 def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow], households: UnitsChanged | None = None) -> bytes:
@@ -178,10 +147,10 @@ def places_bytes(levels: Sequence[LevelRow], areas: Sequence[AreaRow], household
     if households is not None:
         counts = [households.n_units, households.changed, households.persons]
         content["Households"] = (["households", "households swapped", "persons swapped"], [counts])
-    return workbook_bytes(content, "Places before and after")
+    return _workbook(content, "Places before and after")
 
 
-def workbook_bytes(content: Mapping[str, tuple[list[str], list[list[Any]]]], title: str) -> bytes:
+def _workbook(content: Mapping[str, Table], title: str) -> bytes:
     """A workbook of sheets by name, each a header and rows."""
     from xlsxwriter import Workbook
 

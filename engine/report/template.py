@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from engine.common.errors import EngineError
-from engine.common.wording import listed, lower_first, plural, printable, upper_first
+from engine.common.wording import listed, plural, printable, upper_first
 from engine.decision import statements
 from engine.decision.statements import Statement
 from engine.report import words
@@ -27,9 +27,10 @@ def html_of(template: Path, names: Mapping[str, Any]) -> str:
     try:
         return _environment(template.parent).get_template(template.name).render(names)
     except TemplateError as error:
-        frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-        positions = [f"'{path.name}', line {line}" for path, line in frames if path.parent == template.parent]
-        position = positions[-1] if positions else f"'{template.name}'"
+        position = f"'{template.name}'"
+        for frame in traceback.extract_tb(error.__traceback__):
+            if Path(frame.filename).parent == template.parent:
+                position = f"'{Path(frame.filename).name}', line {frame.lineno}"
         raise EngineError(f"the template {position} cannot be read: {error.message}") from error
 
 
@@ -43,7 +44,7 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS} | {"figure": words.figure}
+    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
     return environment
 
 
@@ -65,16 +66,6 @@ def _joined(parts: Iterable[str], between: str) -> str:
     return between.join(filter(None, parts))
 
 
-def _difference(before: float | None, after: float | None) -> str:
-    """The change of a figure with its sign."""
-    return words.NONE if before is None or after is None else words.signed(after - before)
-
-
-def _moved(rows: Iterable[Any]) -> list[Any]:
-    """Rows whose figure has changed."""
-    return [row for row in rows if row.before != row.after]
-
-
 def _short(value: float) -> str:
     """A figure that somebody set, as short as it was."""
     return f"{float(value):g}"
@@ -85,13 +76,7 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _decimals(value: float | None, places: int) -> str:
-    """A figure with so many decimal places."""
-    return words.NONE if value is None else f"{value:.{places}f}"
-
-
 _FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.about, words.percent, words.relative, words.signed, words.one_in),
-    *(statements.sentences, listed, plural, lower_first, upper_first),
-    *(_joined, _difference, _moved, _short, _whole, _decimals),
+    *(words.figure, words.about, words.percent, words.one_in),
+    *(statements.sentences, listed, plural, upper_first, _joined, _short, _whole),
 )

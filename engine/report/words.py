@@ -42,26 +42,9 @@ def bar(value: float | None, se: float | None) -> float | None:
     return 2 * se
 
 
-def signed(value: float | None, digits: int = 2) -> str:
-    """A difference with its sign."""
-    if value is None:
-        return NONE
-    text = figure(abs(value), digits)
-    return text if text == "0" else ("+" if value > 0 else "−") + text
-
-
 def percent(value: float | None, digits: int = 2) -> str:
     """A percentage that is given as one (0 to 100)."""
     return NONE if value is None else f"{value:.{digits}f} %"
-
-
-def relative(value: float | None) -> str:
-    """A relative change in percent with its sign."""
-    if value is None:
-        return "new"
-    if value == 0:
-        return "0 %"
-    return f"{'+' if value > 0 else '−'}{100 * abs(value):.1f} %"
 
 
 def one_in(part: int, whole: int) -> str:

@@ -10,14 +10,16 @@ from engine.report import documents
 from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.circulating import write_circulating
-from engine.report.member import write_findings
+from engine.report.decision_pages import pages
+from engine.report.findings import BOARD
 from engine.report.places import place_changes
-from engine.report.tables import places_bytes
+from engine.report.tables import places_bytes, tables_bytes
 from engine.report.unit_counts import units_changed
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from engine.report.findings import Findings
     from engine.study.study import Study
     from engine.sweeps.remake import Remade
 
@@ -31,10 +33,23 @@ def write_board(study: Study, realisation: Remade, folder: str | Path, order: np
     """
     written = write_findings(findings(study, realisation, order), Path(folder))
     if places := places_of(study.plan):
-        book = Path(folder) / "places.xlsx"
         levels, areas = place_changes(realisation, places, study.plan.analyse)
-        book.write_bytes(places_bytes(levels, areas, units_changed(realisation)))
-        written.append(book)
+        written.append(Path(folder) / "places.xlsx")
+        written[-1].write_bytes(places_bytes(levels, areas, units_changed(realisation)))
+    return written
+
+
+def write_findings(findings: Findings, folder: Path) -> list[Path]:
+    """Write memo, tables, slides and ``board.json`` from findings alone, without study or data."""
+    page = pages(findings)
+    written = documents.write(page, folder, "memo", with_pdf=True)
+    for name, content in (
+        ("tables.xlsx", tables_bytes(findings)),
+        ("slides.pptx", documents.pptx(page)),
+        (BOARD, findings.to_json().encode()),
+    ):
+        written.append(folder / name)
+        written[-1].write_bytes(content)
     return written
 
 

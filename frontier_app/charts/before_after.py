@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -20,19 +20,33 @@ if TYPE_CHECKING:
 
 _BAR = 40  # height of one level or coefficient
 _NARROW = {"l": 10, "r": 10, "t": 10, "b": 10}
+_LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 
 
-@dataclass(frozen=True)
-class Points:
-    """Named points of a small map, in the measures' own figures."""
+def _figure(traces: Sequence[dict[str, Any]], height: int, **layout: Any) -> Figure:
+    """A figure from plotly's own tables."""
+    from plotly.graph_objects import Figure
 
-    names: Sequence[str]
-    use: Sequence[float]
-    risk: Sequence[float]
+    return Figure({"data": traces, "layout": {"height": height, "margin": _NARROW, **layout}})
+
+
+def _points(
+    x: Any, y: Any, name: str, colour: str, symbol: str = "circle", size: int = 9, **more: Any
+) -> dict[str, Any]:
+    """The trace of points of one look."""
+    marker = {"color": colour, "symbol": symbol, "size": size, **more.pop("marker", {})}
+    return {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": marker, **more}
+
+
+def _rows(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of named rows, the first on top."""
+    ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": list(names)}
+    return {**ticks, "range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False}
 
 
 def small_map(
-    pinned: Points,
+    names: Sequence[str],
+    pinned: tuple[Sequence[float], Sequence[float]],
     frontier: tuple[Sequence[float], Sequence[float]],
     original: tuple[float, float],
     titles: tuple[str, str],
@@ -40,84 +54,40 @@ def small_map(
 ) -> Figure:
     """The pinned candidates on the map: use to the right, risk upwards.
 
-    ``frontier`` and ``original`` are (use, risk); ``titles`` are those of the axes; ``backwards`` says which axes run
-    from high to low.
+    ``pinned``, ``frontier`` and ``original`` are (use, risk) in the measures' own figures; ``titles`` are those of the
+    axes; ``backwards`` says which axes run from high to low.
     """
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    use, risk = frontier
-    figure.add_trace(
-        go.Scatter(
-            x=use,
-            y=risk,
-            mode="lines+markers",
-            name="frontier",
-            line={"color": QUIET, "width": 1.5, "shape": "vh"},
-            marker={"color": QUIET, "size": 5},
-            hoverinfo="skip",
-        )
+    line = {"color": QUIET, "width": 1.5, "shape": "vh"}
+    nothing = {"hovertemplate": "original data<extra></extra>"}
+    traces = [
+        _points(*frontier, "frontier", QUIET, size=5, line=line, hoverinfo="skip") | {"mode": "lines+markers"},
+        _points([original[0]], [original[1]], "original data", QUIET, "triangle-up", 13, **nothing),
+    ]
+    for k, (name, x, y) in enumerate(zip(names, *pinned, strict=True)):
+        hover = {"hovertext": [name], "hovertemplate": "<b>%{hovertext}</b><br>%{x:.4g}, %{y:.4g}<extra></extra>"}
+        traces.append(_points([x], [y], name, COLOURS[k % len(COLOURS)], SHAPES[k % len(SHAPES)], 14, **hover))
+    xaxis, yaxis = (
+        {"title": {"text": title}, "nticks": 6, "zeroline": False} | ({"autorange": "reversed"} if turned else {})
+        for title, turned in zip(titles, backwards, strict=True)
     )
-    figure.add_trace(
-        go.Scatter(
-            x=[original[0]],
-            y=[original[1]],
-            mode="markers",
-            name="original data",
-            marker={"symbol": "triangle-up", "size": 13, "color": QUIET},
-            hovertemplate="original data<extra></extra>",
-        )
-    )
-    for k, (name, x, y) in enumerate(zip(pinned.names, pinned.use, pinned.risk, strict=True)):
-        figure.add_trace(
-            go.Scatter(
-                x=[x],
-                y=[y],
-                mode="markers",
-                name=name,
-                marker={"symbol": SHAPES[k % len(SHAPES)], "size": 14, "color": COLOURS[k % len(COLOURS)]},
-                hovertext=[name],
-                hovertemplate="<b>%{hovertext}</b><br>%{x:.4g}, %{y:.4g}<extra></extra>",
-            )
-        )
-    figure.update_layout(
-        height=330,
-        margin={**_NARROW, "t": 20},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        xaxis={"title": {"text": titles[0]}, "nticks": 6, "zeroline": False},
-        yaxis={"title": {"text": titles[1]}, "nticks": 6, "zeroline": False},
-    )
-    for axis, turned in zip((figure.update_xaxes, figure.update_yaxes), backwards, strict=True):
-        if turned:
-            axis(autorange="reversed")
-    return figure
+    return _figure(traces, 330, margin={**_NARROW, "t": 20}, legend=_LEGEND, xaxis=xaxis, yaxis=yaxis)
 
 
 def levels(names: Sequence[str], before: np.ndarray, after: np.ndarray, unit: str) -> Figure:
     """One attribute's levels before and after, side by side, in ``unit``."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure(
-        [
-            go.Bar(y=list(names), x=sent(before), name="original", orientation="h", marker={"color": QUIET}),
-            go.Bar(
-                y=list(names),
-                x=sent(after),
-                name="release",
-                orientation="h",
-                marker={"color": COLOURS[0], "pattern": {"shape": "/", "size": 5, "solidity": 0.25}},
-            ),
-        ]
-    )
-    figure.update_layout(
-        height=100 + _BAR * len(names),
+    striped = {"color": COLOURS[0], "pattern": {"shape": "/", "size": 5, "solidity": 0.25}}
+    traces = [
+        {"type": "bar", "y": list(names), "x": sent(values), "name": name, "orientation": "h", "marker": marker}
+        for name, values, marker in (("original", before, {"color": QUIET}), ("release", after, striped))
+    ]
+    return _figure(
+        traces,
+        100 + _BAR * len(names),
         barmode="group",
-        margin=_NARROW,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend=_LEGEND,
         xaxis={"title": {"text": unit}, "tickformat": ",", "nticks": 5},
         yaxis={"autorange": "reversed", "type": "category"},
     )
-    return figure
 
 
 def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], *, dark: bool = False) -> Figure:
@@ -125,148 +95,88 @@ def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], 
 
     Vermillion is weaker, blue stronger; the sign stands in the field.
     """
-    import plotly.graph_objects as go
-
     d = len(names)
-    shown = np.where(np.tri(d, k=-1, dtype=bool), 0.0, np.nan)
+    shown: list[list[float | None]] = [[0.0 if j < i else None for j in range(d)] for i in range(d)]
     for i, j, change in pairs:
-        shown[j, i] = change
-    most = float(np.nanmax(np.abs(shown))) if np.isfinite(shown).any() else 0.0
-    labels = [
-        ["" if v != v else "0" if v == 0 else f"{v:+.3f}".replace("-", "−") for v in row] for row in shown.tolist()
-    ]
-    figure = go.Figure(
-        go.Heatmap(
-            z=[[None if v != v else v for v in row] for row in shown.tolist()],
-            x=list(names),
-            y=list(names),
-            colorscale=[[0, COLOURS[1]], [0.5, "#1C2530" if dark else "#F1F5F8"], [1, COLOURS[0]]],
-            zmin=-(most or 1.0),
-            zmax=most or 1.0,
-            colorbar={"title": {"text": "change of V"}, "thickness": 12, "nticks": 5},
-            text=labels,
-            texttemplate="%{text}" if d <= 14 else None,
-            hovertemplate="%{y} × %{x}: %{z:+.4f}<extra></extra>",
-            hoverongaps=False,
-            xgap=2,
-            ygap=2,
-        )
-    )
-    figure.update_layout(height=140 + 34 * min(d, 20), margin=_NARROW)
-    figure.update_xaxes(showgrid=False, type="category", range=[-0.5, d - 1.5])
-    figure.update_yaxes(showgrid=False, type="category", range=[d - 0.5, 0.5])
-    return figure
+        shown[j][i] = change if np.isfinite(change) else None
+    most = max(abs(change or 0.0) for row in shown for change in row) or 1.0
+    heatmap = {
+        "type": "heatmap",
+        "z": shown,
+        "x": list(names),
+        "y": list(names),
+        "colorscale": [[0, COLOURS[1]], [0.5, "#1C2530" if dark else "#F1F5F8"], [1, COLOURS[0]]],
+        "zmin": -most,
+        "zmax": most,
+        "colorbar": {"title": {"text": "change of V"}, "thickness": 12, "nticks": 5},
+        "text": [["" if v is None else f"{v:+.3f}".replace("-", "−") if v else "0" for v in row] for row in shown],
+        "texttemplate": "%{text}" if d <= 14 else None,
+        "hovertemplate": "%{y} × %{x}: %{z:+.4f}<extra></extra>",
+        "hoverongaps": False,
+        "xgap": 2,
+        "ygap": 2,
+    }
+    plain = {"showgrid": False, "type": "category"}
+    axes = {"xaxis": {**plain, "range": [-0.5, d - 1.5]}, "yaxis": {**plain, "range": [d - 0.5, 0.5]}}
+    return _figure([heatmap], 140 + 34 * min(d, 20), **axes)
 
 
 def intervals(names: Sequence[str], half: np.ndarray, shift: np.ndarray, half_after: np.ndarray) -> Figure:
     """95 % intervals of coefficients before and after, all in standard errors of the original about its estimate."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    figure.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
     rows = np.arange(len(names))
+    hover = {"customdata": list(names), "hovertemplate": "%{customdata}: %{x:+.2f} standard errors<extra></extra>"}
+    traces = []
     for name, centre, width, colour, symbol, aside in (
         ("original", np.zeros(len(names)), half, QUIET, "circle", -0.16),
         ("release", shift, half_after, COLOURS[0], "diamond", 0.16),
     ):
-        figure.add_trace(
-            go.Scatter(
-                x=sent(centre),
-                y=sent(rows + aside),
-                mode="markers",
-                name=name,
-                marker={"color": colour, "symbol": symbol, "size": 9},
-                error_x={"type": "data", "array": sent(width), "thickness": 2, "width": 4, "color": colour},
-                customdata=list(names),
-                hovertemplate="%{customdata}: %{x:+.2f} standard errors<extra></extra>",
-            )
-        )
-    figure.update_layout(
-        height=110 + _BAR * len(names),
-        margin=_NARROW,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        bars = {"type": "data", "array": sent(width), "thickness": 2, "width": 4, "color": colour}
+        traces.append(_points(sent(centre), sent(rows + aside), name, colour, symbol, error_x=bars, **hover))
+    figure = _figure(
+        traces,
+        110 + _BAR * len(names),
+        legend=_LEGEND,
         xaxis={"title": {"text": "distance from the original's estimate, in its standard errors"}, "zeroline": False},
-        yaxis={
-            "tickmode": "array",
-            "tickvals": rows.tolist(),
-            "ticktext": list(names),
-            "range": [len(names) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-        },
+        yaxis=_rows(names),
     )
-    return figure
+    return figure.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
 
 
 def runs(swept: np.ndarray, fresh: np.ndarray, released: float, original: float, title: str) -> Figure:
     """Every run of a candidate on one measure: those of the sweep, the fresh ones, the one to be released, and the data
     as they are."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    rows = [("runs of the sweep", swept, "circle", COLOURS[0])]
+    rows = [("runs of the sweep", swept, "circle-open", COLOURS[0])]
     if len(fresh):
-        rows.append(("fresh runs", fresh, "diamond", COLOURS[2]))
-    for y, (name, values, symbol, colour) in enumerate(rows):
-        figure.add_trace(
-            go.Scatter(
-                x=sent(values),
-                y=sent(y - _stacked(values)),
-                mode="markers",
-                name=name,
-                marker={"symbol": symbol + "-open", "size": 10, "color": colour, "line": {"width": 1.5}},
-                hovertemplate="%{x:.5g}<extra></extra>",
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=[released],
-            y=[0.22],
-            mode="markers",
-            name="the run to be released",
-            marker={"symbol": "star", "size": 13, "color": COLOURS[1]},
-            hovertemplate="to be released: %{x:.5g}<extra></extra>",
-        )
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=[original],
-            y=[0.22],
-            mode="markers",
-            name="original data",
-            marker={"symbol": "triangle-up", "size": 13, "color": QUIET},
-            hovertemplate="original data: %{x:.5g}<extra></extra>",
-        )
-    )
-    figure.update_layout(
-        height=170 + 90 * len(rows),
+        rows.append(("fresh runs", fresh, "diamond-open", COLOURS[2]))
+    hover, ring = {"hovertemplate": "%{x:.5g}<extra></extra>"}, {"line": {"width": 1.5}}
+    traces = [
+        _points(sent(values), sent(y - _stacked(values)), name, colour, symbol, 10, marker=ring, **hover)
+        for y, (name, values, symbol, colour) in enumerate(rows)
+    ]
+    for name, value, said, symbol, colour in (
+        ("the run to be released", released, "to be released", "star", COLOURS[1]),
+        ("original data", original, "original data", "triangle-up", QUIET),
+    ):
+        hover = {"hovertemplate": f"{said}: %{{x:.5g}}<extra></extra>"}
+        traces.append(_points([value], [0.22], name, colour, symbol, 13, **hover))
+    return _figure(
+        traces,
+        170 + 90 * len(rows),
         margin={**_NARROW, "t": 20},
-        legend={"orientation": "h", "y": 1.05, "yanchor": "bottom", "x": 0},
+        legend={**_LEGEND, "y": 1.05},
         xaxis={"title": {"text": title}, "zeroline": False},
-        yaxis={
-            "tickmode": "array",
-            "tickvals": list(range(len(rows))),
-            "ticktext": [row[0] for row in rows],
-            "range": [len(rows) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-        },
+        yaxis=_rows([name for name, *_ in rows]),
     )
-    return figure
 
 
 def _stacked(values: np.ndarray) -> np.ndarray:
     """The height at which to draw each of several values so that equal ones lie above each other, 0 to 0.45."""
-    _, group_of = np.unique(np.asarray(values, float), return_inverse=True)
-    height = np.zeros(len(group_of))
-    for value in range(int(group_of.max(initial=-1)) + 1):
-        rows = np.flatnonzero(group_of == value)
-        height[rows] = np.arange(len(rows))
+    values = np.asarray(values, float)
+    height = np.array([np.count_nonzero(values[:k] == value) for k, value in enumerate(values)], float)
     return 0.45 * height / max(5.0, float(height.max(initial=0)))
 
 
 _SCALE = ["#B2182B", "#EF8A62", "#F7F7F7", "#67A9CF", "#2166AC"]  # fewer, as many, more
-_HEIGHT = 520
 
 
 def choropleth(boundaries: Boundaries, change: Mapping[str, float], words: Mapping[str, str]) -> Figure:
@@ -274,68 +184,28 @@ def choropleth(boundaries: Boundaries, change: Mapping[str, float], words: Mappi
 
     Outlines are drawn in their own coordinates: plotly's map of the world would be fetched from a network.
     """
-    import plotly.graph_objects as go
     from plotly.colors import sample_colorscale
 
-    finite = [abs(value) for value in change.values() if np.isfinite(value)]
-    most = max([*finite, 0.001])
-    figure = go.Figure()
+    most = max([*(abs(value) for value in change.values() if np.isfinite(value)), 0.001])
+    traces: list[dict[str, Any]] = []
     for area, rings in boundaries.outlines.items():
         value = min(max(change.get(area, 0.0), -most), most)
         gap = np.full((1, 2), np.nan)
         points = np.concatenate([part for ring in rings for part in (ring, ring[:1], gap)])[:-1]
-        figure.add_trace(
-            go.Scatter(
-                x=sent(points[:, 0]),
-                y=sent(points[:, 1]),
-                mode="lines",
-                fill="toself",
-                fillcolor=sample_colorscale(_SCALE, [(value / most + 1) / 2])[0],
-                line={"color": "#5B6470", "width": 0.6},
-                hoveron="fills",
-                hoverinfo="text",
-                text=words.get(area, area),
-                name=area,
-                showlegend=False,
-            )
-        )
-    figure.add_trace(_scale(most))
+        fill = {"fill": "toself", "fillcolor": sample_colorscale(_SCALE, [(value / most + 1) / 2])[0]}
+        hover = {"hoveron": "fills", "hoverinfo": "text", "text": words.get(area, area)}
+        line = {"color": "#5B6470", "width": 0.6}
+        outline = {"type": "scatter", "x": sent(points[:, 0]), "y": sent(points[:, 1]), "mode": "lines", "line": line}
+        traces.append({**outline, **fill, **hover, "name": area, "showlegend": False})
+    scale = {"cmin": -100 * most, "cmax": 100 * most, "colorscale": _SCALE, "showscale": True}
+    bar = {"colorbar": {"title": {"text": "change, %"}, "thickness": 14}}
+    nothing = {"type": "scatter", "x": [None], "y": [None], "mode": "markers", "hoverinfo": "skip", "showlegend": False}
+    traces.append({**nothing, "marker": {"color": [0], **scale, **bar}})
     middle = np.mean([ring[:, 1].mean() for rings in boundaries.outlines.values() for ring in rings])
     # A degree of longitude is shorter than one of latitude.
     across = float(1 / max(np.cos(np.deg2rad(middle)), 0.1)) if boundaries.geographic else 1.0
-    figure.update_layout(
-        height=_HEIGHT,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis={"visible": False},
-        yaxis={"visible": False, "scaleanchor": "x", "scaleratio": across},
-    )
-    return figure
-
-
-def _scale(most: float) -> object:
-    """A trace of nothing that carries the scale of colours."""
-    import plotly.graph_objects as go
-
-    return go.Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        hoverinfo="skip",
-        showlegend=False,
-        marker={
-            "color": [0],
-            "cmin": -100 * most,
-            "cmax": 100 * most,
-            "colorscale": _SCALE,
-            "showscale": True,
-            "colorbar": {"title": {"text": "change, %"}, "thickness": 14},
-        },
-    )
-
-
-_WEBGL = 1_000
-_TITLE = 20
-_ANCHOR = {"color": QUIET, "symbol": "triangle-up", "size": 12}
+    upwards = {"visible": False, "scaleanchor": "x", "scaleratio": across}
+    return _figure(traces, 520, margin=dict.fromkeys("lrtb", 8), xaxis={"visible": False}, yaxis=upwards)
 
 
 @dataclass(frozen=True)
@@ -366,7 +236,6 @@ class MatrixPoints:
 
 def splom(axes: Sequence[Axis], points: MatrixPoints) -> Figure:
     """The lower half of the matrix: dominated candidates hollow, the frontier filled, doing nothing a triangle."""
-    from plotly.graph_objects import Scatter
     from plotly.subplots import make_subplots
 
     k = len(axes)
@@ -377,76 +246,51 @@ def splom(axes: Sequence[Axis], points: MatrixPoints) -> Figure:
         for column in range(row):
             at = {"row": row, "col": column + 1}
             across, up = axes[column], axes[row]
-            for trace in _clouds(across, up, points):
+            for trace in _matrix_traces(across, up, points):
                 figure.add_trace(trace, **at)
-            anchor = Scatter(x=[across.original], y=[up.original], marker=_ANCHOR, **_markers("original data"))
-            anchor.hovertemplate = "original data (do nothing)<extra></extra>"
-            figure.add_trace(anchor, **at)
             figure.update_xaxes(autorange="reversed" if across.reversed else True, **at)
             figure.update_yaxes(autorange="reversed" if up.reversed else True, **at)
             if row == k - 1:
                 figure.update_xaxes(title_text=_title(across, "→", k), **at)
             if column == 0:
                 figure.update_yaxes(title_text=_title(up, "↑", k), **at)
-    figure.add_traces(_legend(points))
+    looks = [(points.categories[category], *look_of(category)) for category in np.unique(points.category).tolist()]
+    looks += [("frontier under these measures", QUIET, "circle"), ("dominated", QUIET, "circle-open")]
+    looks.append(("original data", QUIET, "triangle-up"))
+    figure.add_traces([_points([None], [None], *look) for look in looks])
     figure.update_xaxes(nticks=4, zeroline=False)
     figure.update_yaxes(nticks=4, zeroline=False)
-    figure.update_layout(
+    return figure.update_layout(
         height=max(420, 170 * (k - 1) + 90) + TOOLBAR,
         margin={"l": 100, "r": 10, "t": TOOLBAR + 42, "b": 84},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "itemclick": False},
+        legend={**_LEGEND, "itemclick": False},
         hoverlabel={"align": "left"},
         uirevision="measures",
     )
-    return figure
 
 
-def _clouds(across: Axis, up: Axis, points: MatrixPoints) -> list[Any]:
-    """One panel's points, a trace for all that look alike, the frontier in front."""
-    from plotly.graph_objects import Scatter, Scattergl
-
-    kind = Scattergl if len(points.on) > _WEBGL else Scatter
-    traces = []
+def _matrix_traces(across: Axis, up: Axis, points: MatrixPoints) -> Iterator[dict[str, Any]]:
+    """One panel: a trace for all points that look alike, the frontier in front, and doing nothing; none has an entry in
+    the legend, and a selection fades nothing."""
+    quiet = {"showlegend": False, "unselected": {"marker": {"opacity": 1}}}
+    kind = {"type": "scattergl" if len(points.on) > 1_000 else "scatter"}
     for on in (False, True):
         for category in range(len(points.categories)):
             rows = np.flatnonzero((points.on == on) & (points.category == category))
             if not len(rows):
                 continue
             colour, shape = look_of(category)
-            marker = {"color": colour, "symbol": shape if on else f"{shape}-open", "size": 9 if on else 6}
-            trace = kind(
-                x=sent(across.values[rows]),
-                y=sent(up.values[rows]),
-                marker=marker,
-                **_markers("frontier" if on else "dominated"),
-            )
-            trace.customdata = sent(points.index[rows])
+            shape, size, name = (shape, 9, "frontier") if on else (f"{shape}-open", 6, "dominated")
+            hover: dict[str, Any] = {"customdata": sent(points.index[rows])}
             if len(points.hover):
-                trace.hovertext = [points.hover[i] for i in rows.tolist()]
-                trace.hovertemplate = "%{hovertext}<extra></extra>"
-            traces.append(trace)
-    return traces
-
-
-def _markers(name: str) -> dict[str, Any]:
-    """Points without an entry in the legend; a selection fades nothing."""
-    return {"mode": "markers", "name": name, "showlegend": False, "unselected": {"marker": {"opacity": 1}}}
-
-
-def _legend(points: MatrixPoints) -> list[Any]:
-    """The legend of colours and shapes, once for all panels."""
-    from plotly.graph_objects import Scatter
-
-    shown = np.unique(points.category).tolist()
-    looks = [(points.categories[category], *look_of(category)) for category in shown]
-    looks += [("frontier under these measures", QUIET, "circle"), ("dominated", QUIET, "circle-open")]
-    looks.append(("original data", QUIET, "triangle-up"))
-    return [
-        Scatter(x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": shape, "size": 9})
-        for name, colour, shape in looks
-    ]
+                hover["hovertext"] = [points.hover[i] for i in rows.tolist()]
+                hover["hovertemplate"] = "%{hovertext}<extra></extra>"
+            x, y = sent(across.values[rows]), sent(up.values[rows])
+            yield _points(x, y, name, colour, shape, size, **kind, **quiet, **hover)
+    hover = {"hovertemplate": "original data (do nothing)<extra></extra>"}
+    yield _points([across.original], [up.original], "original data", QUIET, "triangle-up", 12, **quiet, **hover)
 
 
 def _title(axis: Axis, arrow: str, k: int) -> str:
     """A measure's name on several short lines, and under it where the axis leads."""
-    return stacked([*wrap(axis.name, _TITLE + 20 // k), drawn("<i>{}</i>", f"{axis.towards} {arrow}")])
+    return stacked([*wrap(axis.name, 20 + 20 // k), drawn("<i>{}</i>", f"{axis.towards} {arrow}")])

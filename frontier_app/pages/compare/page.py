@@ -192,7 +192,8 @@ def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
     original = view.original_losses
     elements.chart(
         charts.small_map(
-            charts.Points(titles, *figures(indices)),
+            titles,
+            figures(indices),
             figures(view.frontier().tolist()),
             (map_data.value_of(view, k, float(original[k])), map_data.value_of(view, r, float(original[r]))),
             (f"{_short(view, k)} – more useful →", stacked([_short(view, r), "riskier ↑"])),

@@ -19,9 +19,9 @@ from engine.report.facts import Check, Figure, LimitOrigin
 from engine.report.findings import Findings
 from engine.report.log import Event
 from engine.report.losses import by_table, flagged_of, largest, new_values, tolerances_of
-from engine.report.member import write_findings
 from engine.report.sheet import figure_name
 from engine.report.tables import sheets
+from engine.report.write import write_findings
 from tests.engine.report.conftest import Case
 
 
