@@ -44,7 +44,7 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS}
+    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS} | {"figure": words.figure}
     return environment
 
 
@@ -77,6 +77,6 @@ def _whole(value: float) -> str:
 
 
 _FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.figure, words.about, words.percent, words.one_in),
+    *(words.about, words.percent, words.one_in),
     *(statements.sentences, listed, plural, upper_first, _joined, _short, _whole),
 )

@@ -124,7 +124,10 @@ def associations(names: Sequence[str], pairs: Sequence[tuple[int, int, float]], 
 def intervals(names: Sequence[str], half: np.ndarray, shift: np.ndarray, half_after: np.ndarray) -> Figure:
     """95 % intervals of coefficients before and after, all in standard errors of the original about its estimate."""
     rows = np.arange(len(names))
-    hover = {"customdata": list(names), "hovertemplate": "%{customdata}: %{x:+.2f} standard errors<extra></extra>"}
+    hover: dict[str, Any] = {
+        "customdata": list(names),
+        "hovertemplate": "%{customdata}: %{x:+.2f} standard errors<extra></extra>",
+    }
     traces = []
     for name, centre, width, colour, symbol, aside in (
         ("original", np.zeros(len(names)), half, QUIET, "circle", -0.16),
