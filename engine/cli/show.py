@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from engine.study.study import Study
 
 
+_MOST_OVER = 5  # candidates over a limit of an edit rule that are named
+
+
 def add_commands(commands: Commands) -> None:
     """Add show."""
     show = add_command(commands, "show", run_show, "list candidates with their figures and the frontier")
@@ -124,6 +127,7 @@ def _print_for_reading(
     """Print the table, how much of the frontier it can hold, the ``advice`` on a limit, and the plot with the ``limit``
     and the ``choice``."""
     from engine.cli.show_table import plot_lines
+    from engine.decision.gate import over_edit_limits
     from engine.decision.statements import words
     from engine.report.sentences import hidden
 
@@ -135,6 +139,11 @@ def _print_for_reading(
         print_table(view, rows, bounded=args.max_risk is not None and args.by == "scenario")
     for reason, n in view.all_apart.items():
         say(f"{n:,} of {plural(len(view.scenarios), 'candidate')} cannot be compared: {reason}")
+    over = view.over_edits.nonzero()[0].tolist()
+    for index in over[:_MOST_OVER]:
+        say(f"{view.scenarios[index].label}: {' '.join(map(words, over_edit_limits(view, index)))}")
+    if len(over) > _MOST_OVER:
+        say(f"{plural(len(over) - _MOST_OVER, 'more candidate')} over a limit of an edit rule")
     for each in hidden(view):
         say(words(each))
     for line in advice:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.streams import Written
 from engine.common.wording import first_twice
+
+_Count = Annotated[int, Meta(ge=0, description="a whole number of records from 0 on")]
 
 
 @dataclass(frozen=True)
@@ -24,13 +27,15 @@ class EditRule:
     original.
 
     Failures are counted in every release.  Of a rule with ``refuse`` no exchange may make any: a pair is refused after
-    which a record would fail the rule that did not fail it before.
+    which a record would fail the rule that did not fail it before.  A candidate of which more than ``at_most`` records
+    fail is not within the limit.
     """
 
     name: str
     forbid: tuple[tuple[str, tuple[str, ...]], ...] = ()
     refuse: bool = False
     existing: tuple[str, ...] = ()
+    at_most: _Count | None = None
 
     @property
     def attributes(self) -> tuple[str, ...]:

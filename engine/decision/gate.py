@@ -26,7 +26,7 @@ from engine.frontier.choosing import (
     runs_needed,
     share_within,
 )
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, over_limits
 from engine.frontier.summary import believed_errors
 from engine.release.scenarios import Results, RunStatus
 from engine.study.ledger import BoundOrigin, bound_origin
@@ -41,6 +41,11 @@ def counted_losses(view: RiskUtilityMap, runs: Results) -> np.ndarray:
     """Return the figures of the map's risk measure in the runs that count, turned so that smaller is better."""
     loss = view.measures[view.risk].measure.loss(runs.values[runs.counted(view.allow_partial), view.risk])
     return np.asarray(loss, float)
+
+
+def _held(view: RiskUtilityMap, runs: Results, losses: np.ndarray) -> np.ndarray:
+    """Return the losses of the runs that count, infinite where a run is over a limit of an edit rule."""
+    return np.where(over_limits(runs.values[runs.counted(view.allow_partial)], view.edit_limits), np.inf, losses)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def released_run(
         value=value,
         mean=float(losses.mean()) if len(losses) else np.nan,
         quantile=quantile,
-        share=None if bound is None else share_within(losses, bound),
+        share=None if bound is None else share_within(_held(view, runs, losses), bound),
         as_safe=int(np.count_nonzero(losses == value)),
         asked=None if probability is None else float(probability),
     )
@@ -150,6 +155,12 @@ def obstacles(
     original = float(view.original_losses[view.risk])
     standing = [statement("changes_nothing")] if runs.is_void(row) else []
     standing += _of_the_run(view, run.value, bound, original)
+    standing += [
+        statement("over_edit_limit", of="run", rule=limit.rule, records=records, at_most=limit.at_most, share=None)
+        for limit in view.edit_limits
+        if (records := float(runs.values[row, limit.column])) > limit.at_most
+    ]
+    standing += over_edit_limits(view, int(runs.scenario[row]))
     if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
         standing.append(_compared(view, "not_safer", "mean", run.mean, original=original))
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
@@ -164,8 +175,23 @@ def obstacles(
             standing.append(_compared(view, "over_limit", "mean", run.mean, limit=bound))
     elif run.share.within < probability * run.of:
         standing.append(statement("rarely_within", fresh=False, **run.share._asdict(), asked=float(probability)))
-    again = np.zeros(0) if fresh is None else counted_losses(view, fresh)
-    return standing + _of_fresh_runs(view, again, bound, probability)
+    if fresh is None or not len(again := counted_losses(view, fresh)):
+        return standing
+    return standing + _of_fresh_runs(view, again, _held(view, fresh, again), bound, probability)
+
+
+def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
+    """Return the limits of edit rules that a scenario is over."""
+    if view.of_rules is None:
+        return []
+    of, share = "mean", None
+    if view.single_runs is not None:
+        of, share = "runs", float(view.single_runs.probability)
+    return [
+        statement("over_edit_limit", of=of, rule=limit.rule, records=records, at_most=limit.at_most, share=share)
+        for limit, records in zip(view.edit_limits, view.of_rules[index].tolist(), strict=True)
+        if records > limit.at_most
+    ]
 
 
 def _of_the_run(view: RiskUtilityMap, value: float, bound: float | None, original: float) -> list[Statement]:
@@ -181,16 +207,17 @@ def _of_the_run(view: RiskUtilityMap, value: float, bound: float | None, origina
 
 
 def _of_fresh_runs(
-    view: RiskUtilityMap, losses: np.ndarray, bound: float, probability: Fraction | None
+    view: RiskUtilityMap, losses: np.ndarray, held: np.ndarray, bound: float, probability: Fraction | None
 ) -> list[Statement]:
     """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it that is refuted
-    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; none without runs."""
+    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; ``held`` are the losses
+    that a bound is held against."""
     standing = []
-    if len(losses) and float(losses.mean()) > bound:
+    if float(losses.mean()) > bound:
         standing.append(_compared(view, "over_limit", "fresh", float(losses.mean()), limit=bound))
-    if probability is None or not len(losses):
+    if probability is None:
         return standing
-    share, needed = share_within(losses, bound), fresh_runs_needed(probability)
+    share, needed = share_within(held, bound), fresh_runs_needed(probability)
     figures = {**share._asdict(), "asked": float(probability)}
     if share.high < probability:
         return [*standing, statement("rarely_within", fresh=True, **figures)]

@@ -59,7 +59,7 @@ class UnmetBound:
 def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound | None:
     """The facts about a bound that nothing meets; None where a candidate meets it, or none has enough runs to be held
     against one."""
-    bounded = view.bounded_risk
+    bounded = np.where(np.isinf(view.bounded_risk), np.nan, view.bounded_risk)
     if np.isnan(bounded).all() or view.meets(bound).any():
         return None
     call = view.measures[view.risk]
@@ -92,7 +92,7 @@ def _trend(view: RiskUtilityMap, bound: float) -> RateTrend | None:
     """The least risk by rate, over the random swaps that were run."""
     least: dict[str, float] = {}
     for scenario, risk in zip(view.scenarios, view.bounded_risk.tolist(), strict=True):
-        if scenario.spec.by_roles and not np.isnan(risk):
+        if scenario.spec.by_roles and np.isfinite(risk):
             least[scenario.spec.rate] = min(risk, least.get(scenario.spec.rate, np.inf))
     if not least:
         return None

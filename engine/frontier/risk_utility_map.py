@@ -42,6 +42,7 @@ from engine.frontier.summary import (
 )
 from engine.frontier.undominated import dominated_by, undominated
 from engine.measures import MeasureCall
+from engine.measures.planned import EditLimit
 from engine.plan.types import DEFAULT_PROBABILITY
 from engine.release.scenarios import Results, RunStatus, Scenarios
 
@@ -72,6 +73,10 @@ class RiskUtilityMap:
     ``reasons`` say of objectives, by column, why they have no figure in some run.
     ``void`` marks the scenarios none of whose counted runs changes anything: they are the original, and no rule picks
     them; None where there are none.
+
+    ``edit_limits`` are those of edit rules; ``of_rules`` has a column for each with the number of records that break
+    the rule: the quantile of single runs, or their mean.  ``held`` is the quantile of single runs of the risk, infinite
+    in a run that is over such a limit; None without limits, and where a bound is on the mean.
     """
 
     scenarios: Scenarios
@@ -88,11 +93,22 @@ class RiskUtilityMap:
     households: np.ndarray | None = None
     reasons: Mapping[int, str] = field(default_factory=dict)
     void: np.ndarray | None = None
+    edit_limits: tuple[EditLimit, ...] = ()
+    of_rules: np.ndarray | None = None
+    held: np.ndarray | None = None
 
     @property
     def changes_nothing(self) -> np.ndarray:
         """Mask of the scenarios that are the original: no counted run of theirs changes anything."""
         return np.zeros(len(self.scenarios), bool) if self.void is None else self.void
+
+    @property
+    def over_edits(self) -> np.ndarray:
+        """Mask of the scenarios of which more records than allowed break an edit rule; no rule picks them."""
+        if self.of_rules is None:
+            return np.zeros(len(self.scenarios), bool)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.of_rules > [limit.at_most for limit in self.edit_limits]).any(axis=1))
 
     @property
     def risk_loss(self) -> np.ndarray:
@@ -183,16 +199,22 @@ class RiskUtilityMap:
     def bounded_risk(self) -> np.ndarray:
         """The risk that a bound is held against, as a loss per scenario: the quantile of single runs, or the mean.
 
-        NaN where a scenario has too few runs to support a choice, or changes nothing.
+        NaN where a scenario has too few runs to support a choice, or changes nothing; infinite where too many runs, or
+        the mean of all, are over a limit of an edit rule.
         """
         if self.single_runs is None:
-            return np.where(self.summary.counted >= FEWEST_RUNS, self.offered_risk, np.nan)
-        return np.where(self.single_runs.supported & ~self.changes_nothing, self.single_runs.quantile, np.nan)
+            risk = np.where(self.summary.counted >= FEWEST_RUNS, self.risk_loss, np.nan)
+            risk[self.over_edits & ~np.isnan(risk)] = np.inf
+        else:
+            quantile = self.single_runs.quantile if self.held is None else self.held
+            risk = np.where(self.single_runs.supported, quantile, np.nan)
+        return np.where(self.changes_nothing, np.nan, risk)
 
     @property
     def offered_risk(self) -> np.ndarray:
-        """Mean risk per scenario as a loss, NaN of those that change nothing: rules look at the others."""
-        return np.where(self.changes_nothing, np.nan, self.risk_loss)
+        """Mean risk per scenario as a loss, NaN of those that change nothing or are over a limit of an edit rule: rules
+        look at the others."""
+        return np.where(self.changes_nothing | self.over_edits, np.nan, self.risk_loss)
 
     def meets(self, bound: float) -> np.ndarray:
         """Mask of the scenarios that meet a bound on risk and have enough runs to support a choice."""
@@ -211,6 +233,8 @@ class RiskUtilityMap:
         if np.isnan(bounded).all():
             raise UsageError(self._too_few_runs(), Remedy.REPLICATES)
         least = int(np.nanargmin(bounded))
+        if np.isinf(bounded[least]):
+            raise UsageError(self._over_edits_words())
         raise UsageError(
             f"no candidate meets the limit {bound:g}; the nearest is {self.scenarios[least].label}, with "
             f"{self._bounded_words()} {bounded[least]:.4g}"
@@ -275,7 +299,22 @@ class RiskUtilityMap:
             raise self._none_to_choose()
         return best
 
+    def _over_edits_words(self) -> str:
+        """How the nearest of the scenarios over a limit of an edit rule misses it."""
+        assert self.of_rules is not None
+        beyond = self.of_rules - [limit.at_most for limit in self.edit_limits]
+        nearest = int(np.nanargmin(beyond.max(axis=1)))
+        worst = int(np.argmax(beyond[nearest]))
+        rule, at_most, _ = self.edit_limits[worst]
+        return (
+            "every candidate with enough runs is over a limit of an edit rule; of the nearest, "
+            f"{self.scenarios[nearest].label}, {self.of_rules[nearest, worst]:,.4g} records break '{rule}', wanted at "
+            f"most {at_most:,}. Raise at_most in the plan, or set refuse = true where the mechanism can obey it"
+        )
+
     def _none_to_choose(self) -> UsageError:
+        if self.over_edits[~np.isnan(self.risk_loss)].all() and self.over_edits.any():
+            return UsageError(self._over_edits_words())
         if self.changes_nothing.any() and np.isnan(self.offered_risk).all():
             return UsageError("every candidate that was run leaves the data unchanged, so there is none to choose")
         why = ", ".join(f"{n:,} of {len(self.scenarios):,} have {reason}" for reason, n in self.all_apart.items())
@@ -312,6 +351,15 @@ class RiskUtilityMap:
         """Indices of the scenarios on the frontier, from least to most risk."""
         on = np.flatnonzero(self.dominance.undominated)
         return on[np.lexsort((self.utility_loss[on], self.risk_loss[on]))]
+
+
+def over_limits(values: np.ndarray, limits: Sequence[EditLimit]) -> np.ndarray:
+    """Mask of the runs of which more records than allowed break an edit rule; ``values`` has a column for each
+    measure."""
+    over = np.zeros(len(values), bool)
+    for limit in limits:
+        over |= values[:, limit.column] > limit.at_most
+    return over
 
 
 def refuse_void(results: Results, row: int, label: str) -> None:
@@ -455,7 +503,7 @@ def middle(view: RiskUtilityMap) -> float | None:
         return None
     index = int(on[len(on) // 2])
     bounded = float(view.bounded_risk[index])
-    return float(view.risk_loss[index]) if np.isnan(bounded) else bounded
+    return bounded if np.isfinite(bounded) else float(view.risk_loss[index])
 
 
 def undominated_among(view: RiskUtilityMap, mask: np.ndarray) -> np.ndarray:

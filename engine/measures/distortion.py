@@ -637,13 +637,20 @@ CONTINGENCY_CHANGE = _association(
 )
 
 
-def edit_failures(batch: ReleaseBatch) -> np.ndarray:
-    """Number of released records whose combination of levels an edit rule forbids.  A count; lower is better; NaN
-    without rules."""
-    if batch.failing is None:
+def edit_failures(batch: ReleaseBatch, rule_no: int = 0) -> np.ndarray:
+    """Number of released records whose combination of levels an edit rule forbids: the one of that number, from 1 on,
+    or any.  A count; lower is better; NaN without such a rule."""
+    if batch.failing is None or rule_no > batch.failing.shape[1]:
         return np.full(len(batch), np.nan)
-    base = int(batch.original[batch.failing[: len(batch.original)]].sum())
-    return base + batch.total((batch.after - batch.before) * batch.failing[batch.cell])
+    failing = np.asarray(batch.failing[:, rule_no - 1] if rule_no else batch.failing.any(axis=1))
+    base = int(batch.original[failing[: len(batch.original)]].sum())
+    return base + batch.total((batch.after - batch.before) * failing[batch.cell])
+
+
+def check_rule_no(rule_no: int) -> None:
+    """Refuse a number of an edit rule below 0."""
+    if rule_no < 0:
+        raise UsageError(f"edit_failures: rule_no == {rule_no}, must be the number of an edit rule, or 0 for all")
 
 
 EDIT_FAILURES = Measure(
@@ -662,5 +669,7 @@ EDIT_FAILURES = Measure(
     ),
     over="all",
     compute=edit_failures,
-    undefined="the plan declares no edit rules",
+    parameters={"rule_no": 0},
+    check=check_rule_no,
+    undefined="the plan declares no such edit rule",
 )

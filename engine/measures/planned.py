@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import NamedTuple
 
 from engine.common.errors import Remedy, UsageError
+from engine.data.domain import EditRule
 from engine.measures import BY_FILE, MEASURES, MeasureCall, call
 from engine.measures.base import Kind
 from engine.mechanisms import MECHANISMS, mechanism
@@ -135,15 +137,45 @@ def releases_several_tables(plan: Plan) -> bool:
 
 
 def planned_calls(plan: Plan) -> tuple[MeasureCall, ...]:
-    """Return all measures of a plan: :func:`comparable_calls`, edit failures where edit rules are declared, and the
-    largest change of a two-way table where something may be exchanged that no other measure need look at."""
+    """Return all measures of a plan: :func:`comparable_calls`, edit failures where edit rules are declared, also of
+    each rule with a limit, and the largest change of a two-way table where something may be exchanged that no other
+    measure need look at."""
     calls = comparable_calls(plan)
-    further = []
+    further: list[MeasureCall] = []
     if plan.edits:
-        further.append(call("edit_failures"))
+        further += map(call, dict.fromkeys(("edit_failures", *_limited_rules(plan))))
     if in_no_use(plan, plan.swap_candidates) and len(plan.names) <= _MOST_CROSSED:
         further.append(call("largest_two_way"))
     return (*calls, *(more for more in further if str(more) not in map(str, calls)))
+
+
+def _limited_rules(plan: Plan) -> dict[str, EditRule]:
+    """The edit rules that limit how many records may break them, by the name of the measure that counts these."""
+    only = len(plan.edits) == 1
+    return {
+        "edit_failures" if only else f"edit_failures[rule_no={number}]": rule
+        for number, rule in enumerate(plan.edits, 1)
+        if rule.at_most is not None
+    }
+
+
+class EditLimit(NamedTuple):
+    """The most records (``at_most``) that may break an edit rule (``rule``, its name); ``column`` is the measure that
+    counts them."""
+
+    rule: str
+    at_most: int
+    column: int
+
+
+def edit_limits(plan: Plan, calls: Sequence[MeasureCall]) -> tuple[EditLimit, ...]:
+    """The limits of a plan's edit rules; ``calls`` are the measures of its study."""
+    columns = {str(one): k for k, one in enumerate(calls)}
+    return tuple(
+        EditLimit(rule.name, rule.at_most, columns[name])
+        for name, rule in _limited_rules(plan).items()
+        if rule.at_most is not None
+    )
 
 
 def comparable_calls(plan: Plan) -> tuple[MeasureCall, ...]:

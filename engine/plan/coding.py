@@ -550,22 +550,19 @@ def check_edits(domain: Domain, edits: Sequence[EditRule]) -> None:
 
 
 def edit_failures(cells: np.ndarray, domain: Domain, edits: Sequence[EditRule], original: np.ndarray) -> np.ndarray:
-    """Mask of the cells that break at least one rule, shape ``(m,)``; ``cells`` are level codes, shape ``(m, d)``, as
-    are the occupied cells of the ``original``."""
+    """Mask of the cells that break each rule, shape ``(m, rules)``; ``cells`` are level codes, shape ``(m, d)``, as are
+    the occupied cells of the ``original``."""
     check_edits(domain, edits)
-    failed = np.zeros(len(cells), dtype=bool)
-    for rule in edits:
+    failed = np.ones((len(cells), len(edits)), dtype=bool)
+    for rule, breaks in zip(edits, failed.T, strict=True):
         if rule.existing:
             looked_at = domain.indices(rule.existing)
             columns, before = ([rows[:, j] for j in looked_at] for rows in (cells, original))
-            failed |= are_new(columns, before, [domain.shape[j] for j in looked_at])
-            continue
-        breaks = np.ones(len(cells), dtype=bool)
+            breaks &= are_new(columns, before, [domain.shape[j] for j in looked_at])
         for name, levels in rule.forbid:
             j = domain.index(name)
             forbidden = np.isin(np.array(domain.attributes[j].levels), levels)
             breaks &= forbidden[cells[:, j]]
-        failed |= breaks
     return failed
 
 

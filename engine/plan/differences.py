@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from engine.common.errors import EngineError, UsageError
+from engine.common.wording import plural
 from engine.data.domain import EditRule
 from engine.plan.entries import AboutPlan, AnalysisPlan, ColumnPlan, LockPlan, MechanismPlan, PublishPlan, TablePlan
 from engine.plan.schema import declared
@@ -36,7 +37,8 @@ def _item_words(value: object) -> str:
         if value.existing:
             never = f"a new combination of {' × '.join(value.existing)}"
         refused = "; no swap may make it" if value.refuse else ""
-        return f"{value.name} (never {never}{refused})"
+        limit = "" if value.at_most is None else f"; in at most {plural(value.at_most, 'record')}"
+        return f"{value.name} (never {never}{refused}{limit})"
     if isinstance(value, ColumnPlan):
         said = [value.label, *(f"{raw} {label}" for raw, label in value.values)]
         missing = f"missing {', '.join(value.missing)}" if value.missing else ""

@@ -598,6 +598,7 @@ _BEFORE = {
         '# name = "no married children"\n'
         '# forbid = { Age = ["<25"], MS = ["Married"] }\n'
         "# refuse = true            # and no swap may make it\n"
+        "# at_most = 20             # a candidate of which more records break it is not within the limit\n"
         "\n"
         '# Candidate releases: swap_sizes, or all_specs = true, or specs = ["Age:S Race:F"].\n'
         "# Rates are shares of records.\n"

@@ -97,7 +97,8 @@ class Cells(NamedTuple):
     """The cells that the candidates of a batch refer to, those of the original first.
 
     ``original`` are the counts of the original's cells, ``words`` and ``layout`` the packed cells, ``shape`` the levels
-    of each attribute.  ``failing`` marks the cells that break an edit rule, ``shared`` caches results on the original.
+    of each attribute.  ``failing`` marks, by edit rule, the cells that break it; ``shared`` caches results on the
+    original.
     """
 
     original: np.ndarray
@@ -181,8 +182,8 @@ class ReleaseBatch:
     ``ends[i]`` is where candidate ``i``'s cells end; ``before``, ``after`` and ``kept`` are counts per touched cell
     (``kept`` = unchanged records in it).  ``changed[i]`` is the number of changed records; ``swaps[i, j]`` says whether
     those changed on attribute ``j`` (all of them do or none does).  ``original`` are the counts of the occupied cells
-    before.  A cell that is not listed is as it was. ``failing`` marks the cells of the index that break an edit rule
-    (None when the plan declares none).
+    before.  A cell that is not listed is as it was. ``failing`` marks, by edit rule, the cells of the index that break
+    it (None when the plan declares none).
 
     ``shared`` caches results on the original, which other batches use too; ``own`` those on these candidates.
     ``exact`` tabulates a margin anew, of releases whose records do not all change on the same attributes.

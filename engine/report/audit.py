@@ -137,10 +137,9 @@ def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
     counts = np.bincount(cell_of_record, minlength=len(before))
     after = [occupied([t.codes(j) for j in attributes], data.domain.shape, data.n_records) for t in release.tables]
     for rule in plan.edits:
-        broken_before = int(counts[edit_failures(before, data.domain, (rule,), before)].sum())
+        broken_before = int(counts[edit_failures(before, data.domain, (rule,), before)[:, 0]].sum())
         broken_after = [
-            int(np.bincount(inverse, minlength=len(cells))[edit_failures(cells, data.domain, (rule,), before)].sum())
-            for cells, inverse in after
+            int(edit_failures(cells, data.domain, (rule,), before)[inverse].sum()) for cells, inverse in after
         ]
         most_broken = max(broken_after)
         found = statement("edits_broken", before=broken_before, after=most_broken)

@@ -13,7 +13,7 @@ import numpy as np
 from engine.common.wording import as_cell
 from engine.decision.choice import figure_or_none
 from engine.frontier.choosing import best_under_bound, supporting_line
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, over_limits
 from engine.frontier.summary import losses
 from engine.mechanisms import amount
 from engine.release.scenarios import RunStatus
@@ -92,7 +92,8 @@ def realisation_rows(
     results = view.results
     loss = losses(results.values, [call.measure for call in view.measures])
     loss[~results.counted(view.allow_partial) | results.changes_nothing] = np.nan
-    optimal = _optimal(loss[:, view.risk], loss[:, view.utility], max_risk, slope)
+    allowed = np.where(over_limits(results.values, view.edit_limits), np.nan, loss[:, view.risk])
+    optimal = _optimal(allowed, loss[:, view.utility], max_risk, slope)
     undominated_rows = view.realisations_undominated()
     rows = []
     for r in (np.flatnonzero(undominated_rows) if undominated else np.arange(len(results))).tolist():

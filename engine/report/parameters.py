@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.common.wording import listed, lower_first
+from engine.common.wording import listed, lower_first, plural
+from engine.data.domain import EditRule
 from engine.decision.statements import Statement, percent, statement
 from engine.mechanisms import mechanism
 from engine.plan.entries import TolerancePlan
@@ -66,11 +67,16 @@ def parameters(
         ("Tolerances of change", tolerance_words(plan.tolerances)),
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
-        ("Edit rules", listed(rule.name + " (forbids)" * rule.refuse for rule in plan.edits) or "none"),
+        ("Edit rules", listed(map(_rule_effect, plan.edits)) or "none"),
         (ANALYSES_TITLE, "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
         (TABLES_TITLE, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or NOTHING),
     ]
     return tuple(rows)
+
+
+def _rule_effect(rule: EditRule) -> str:
+    limit = "" if rule.at_most is None else f" (broken by at most {plural(rule.at_most, 'record')})"
+    return rule.name + " (forbids)" * rule.refuse + limit
 
 
 def parameter_rows(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -115,6 +121,7 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
     decision = plan.decision
     if decision.max_risk is not None and risk is not None:
         within = bound_words(risk, float(decision.max_risk), decision)
+        within += "".join(f"; edit rule “{_rule_effect(rule)}”" for rule in plan.edits if rule.at_most is not None)
         return f"the most useful candidate within the limit: {within}" + (f"; {late}" if late else "")
     if decision.slope is not None:
         if risk is None or utility is None:

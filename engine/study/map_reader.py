@@ -13,16 +13,17 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypedDict
 
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
 from engine.frontier.choosing import RunQuantiles, first_within, hypervolume, run_quantiles
-from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
+from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, over_limits
 from engine.frontier.summary import Dominance, Summary, dominance, summarise
 from engine.frontier.undominated import undominated
 from engine.measures.base import Kind
-from engine.measures.planned import deciding_column
+from engine.measures.planned import EditLimit, deciding_column, edit_limits
 from engine.plan.types import FIRST_WITHIN
 from engine.release.scenarios import NoteKind, Results, RunStatus, StoredResults
 from engine.release.spec import MOST_REPLICATES
@@ -111,6 +112,7 @@ def risk_utility_map(
         households=_households(study, table, cached),
         reasons=_reasons(study, summary, together),
         void=void,
+        **_edit_limits(study, table, results, summary, indices[0], allow_partial, cached),
     )
 
 
@@ -131,6 +133,7 @@ def remapped(study: Study, view: RiskUtilityMap, risk: str | None = None, utilit
         dominance=certainty,
         reasons=_reasons(study, view.summary, indices),
         single_runs=_single_runs(study, "realisation", view.results, indices[0], view.allow_partial, cached),
+        **_edit_limits(study, "realisation", view.results, view.summary, indices[0], view.allow_partial, cached),
     )
 
 
@@ -223,6 +226,43 @@ def _single_runs(
     return RunQuantiles(share, **cached(f"{table} {allow_partial} quantile {risk} {name}", compute))
 
 
+class _EditLimits(TypedDict, total=False):
+    edit_limits: tuple[EditLimit, ...]
+    of_rules: np.ndarray
+    held: np.ndarray
+
+
+def _edit_limits(
+    study: Study,
+    table: RunTable,
+    results: Results,
+    summary: Summary,
+    risk: int,
+    allow_partial: bool,
+    cached: Cached,
+) -> _EditLimits:
+    """What a map says of limits of edit rules; nothing where the plan has none."""
+    limits, share = edit_limits(study.plan, study.measures), study.plan.decision.run_share
+    if not limits:
+        return {}
+    columns = [limit.column for limit in limits]
+    if share is None:
+        return {"edit_limits": limits, "of_rules": summary.mean[:, columns]}
+
+    def compute() -> Arrays:
+        counted = results.counted(allow_partial)
+        values, scenario = results.values[counted], results.scenario[counted]
+        losses = study.measures[risk].measure.loss(values[:, risk])
+        held = np.where(over_limits(values, limits) & ~np.isnan(losses), np.inf, losses)
+        n = study.n_scenarios
+        of_rules = [run_quantiles(values[:, column], scenario, n, share).quantile for column in columns]
+        return {"of_rules": np.column_stack(of_rules), "held": run_quantiles(held, scenario, n, share).quantile}
+
+    names = " ".join(f"{limit.column} at most {limit.at_most}" for limit in limits)
+    found = cached(f"{table} {allow_partial} limits {names} {risk} {study.plan.decision.probability}", compute)
+    return {"edit_limits": limits, "of_rules": found["of_rules"], "held": found["held"]}
+
+
 def _void(study: Study, table: RunTable, results: Results, allow_partial: bool, cached: Cached) -> np.ndarray:
     """Mask of the scenarios none of whose counted runs changes anything."""
 
@@ -298,8 +338,9 @@ def realisation_of(
     """Return the replicate of a scenario (its index) that is to be released, by the plan's rule.
 
     That is the first run that meets the bound (its own, ``bound``, and the plan's) under a risk measure (its column)
-    and is less risky than the data unchanged; the first completed one where the plan says so, without a risk measure,
-    or where no run is such; or a number fixed beforehand.  Runs without any change are passed over where others exist.
+    and the limits of edit rules, and is less risky than the data unchanged; the first completed one where the plan says
+    so, without a risk measure, or where no run is such; or a number fixed beforehand.  Runs without any change are
+    passed over where others exist.
     :class:`UsageError` where there is none.
     """
     rule = study.plan.decision.realisation
@@ -325,6 +366,7 @@ def realisation_of(
         return int(results.replicate[usable[0]])
     call = study.measures[risk]
     loss, original = call.measure.loss(results.values[usable, risk]), np.array([study.original[str(call)]])
+    loss = np.where(over_limits(results.values[usable], edit_limits(study.plan, study.measures)), np.inf, loss)
     limit = risk_bound(study, risk, bound)
     place = first_within(loss, np.inf if limit is None else limit, float(call.measure.loss(original)[0]))
     return int(results.replicate[usable[place or 0]])

@@ -73,9 +73,11 @@ from engine.frontier.choosing import (
     runs_needed,
     share_within,
 )
+from engine.frontier.risk_utility_map import over_limits
 from engine.frontier.summary import believed_errors, margins, summarise, t_thresholds
 from engine.frontier.undominated import undominated
 from engine.measures import Measure
+from engine.measures.planned import EditLimit, edit_limits
 from engine.plan import DecisionPlan, Plan
 from engine.release import space
 from engine.release.scenarios import Results, first_runs
@@ -140,10 +142,16 @@ def most_runs(plan: Plan) -> int:
 
 
 def who_may_be_chosen(
-    results: Results, measures: Sequence[Measure], objectives: tuple[int, int], runs: np.ndarray, decision: DecisionPlan
+    results: Results,
+    measures: Sequence[Measure],
+    objectives: tuple[int, int],
+    runs: np.ndarray,
+    decision: DecisionPlan,
+    limits: Sequence[EditLimit] = (),
 ) -> Contest | None:
-    """Return who may be chosen under the plan's bound, from the first ``runs`` replicates of each scenario; None where
-    the plan has no bound.  ``objectives`` are the columns of risk and utility."""
+    """Return who may be chosen under the plan's bound and the ``limits`` of its edit rules, from the first ``runs``
+    replicates of each scenario; None where the plan has no bound.  ``objectives`` are the columns of risk and
+    utility."""
     if decision.max_risk is None:
         return None
     bound, share, (risk, utility) = float(decision.max_risk), decision.run_share, objectives
@@ -152,9 +160,11 @@ def who_may_be_chosen(
     usefulness = np.where(np.isnan(summary.loss[:, risk]), np.nan, summary.loss[:, utility])
     if share is None:
         mean, se = summary.loss[:, risk], summary.loss_se[:, risk]
+        usefulness[over_limits(summary.mean, limits)] = np.nan
         return contest_of_means(mean, se, summary.counted, usefulness, bound)
     counted = first.counted(False)
     within = measures[risk].loss(first.values[counted, risk]) <= bound
+    within &= ~over_limits(first.values[counted], limits)
     n_within = np.bincount(first.scenario[counted][within], minlength=len(runs))
     return contest(n_within, summary.counted, usefulness, share)
 
@@ -183,11 +193,11 @@ class Settlement:
 
 
 def _settlement(study: Study, found: Contest, utility_loss: np.ndarray) -> Settlement:
-    decision, scenarios = study.plan.decision, study.scenarios
+    decision, scenarios, limited = study.plan.decision, study.scenarios, edit_limits(study.plan, study.measures)
     open_ = np.flatnonzero(found.open_)
     open_ = open_[np.argsort(utility_loss[open_], kind="stable")]
     return Settlement(
-        str(decision.max_risk),
+        f"{decision.max_risk} and the limits of edit rules" if limited else str(decision.max_risk),
         None if found.best is None else scenarios[found.best].label,
         tuple(scenarios[index].label for index in open_.tolist()),
         most_runs(study.plan),
@@ -221,11 +231,13 @@ def _settle(runner: Runner, best: int, risk: int) -> int:
     if decision.run_share is None or decision.max_risk is None:
         return 0
     bound, measure = float(decision.max_risk), study.measures[risk].measure
+    limits = edit_limits(study.plan, study.measures)
     wanted = max(study.plan.space.replicates, fresh_runs_needed(decision.run_share))
     most = study.plan.space.replicates + _most_to_settle(study.plan)
     while True:
         runs = study.runs.of([best], "fresh")
-        losses = measure.loss(runs.values[runs.counted(False), risk])
+        values = runs.values[runs.counted(False)]
+        losses = np.where(over_limits(values, limits), np.inf, measure.loss(values[:, risk]))
         if len(runs) >= wanted:
             if wanted == most or share_within(losses, bound).settled(decision.run_share):
                 return len(runs) - study.plan.space.replicates
@@ -242,7 +254,7 @@ def run_adaptively(runner: Runner) -> Settlement | None:
     study = runner.study
     replicates, most, needed = study.plan.space.replicates, most_runs(study.plan), runs_for_choice(study.plan.decision)
     objectives = objective_indices(study)
-    measures = [call.measure for call in study.measures]
+    measures, limits = [call.measure for call in study.measures], edit_limits(study.plan, study.measures)
     levels = looks(study.plan.space.screen, replicates)
     runs = np.full(len(study.scenarios), levels[0])
     runner.total = most_to_do(study.plan, len(runs))
@@ -252,7 +264,7 @@ def run_adaptively(runner: Runner) -> Settlement | None:
     while True:
         results = study.runs.results()
         on, settled = judge(results, measures, objectives, runs)
-        found = who_may_be_chosen(results, measures, objectives, runs, study.plan.decision)
+        found = who_may_be_chosen(results, measures, objectives, runs, study.plan.decision, limits)
         open_ = np.zeros(len(runs), bool) if found is None else found.open_
         wanted = np.maximum(runs, np.where(open_, most, np.where(settled, 0, replicates)))
         more = ~settled & (runs < replicates)

@@ -512,7 +512,7 @@ def original_figures(
 
 
 def failing_cells(index: CellIndex, plan: Plan) -> np.ndarray | None:
-    """A mask of the cells of an index that break an edit rule; None where the plan has none."""
+    """A mask of the cells of an index that break each edit rule; None where the plan has none."""
     if not plan.edits:
         return None
     words = index.words[: index.n_cells]
@@ -573,7 +573,8 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
     cell, before, gone, come = (np.concatenate(column) for column in zip(*parts, strict=True))
     failing = original.failing
     if failing is not None:
-        failing = np.append(failing, edit_failures(new_cells, release.data.domain, release.plan.edits, original.cells))
+        of_new = edit_failures(new_cells, release.data.domain, release.plan.edits, original.cells)
+        failing = np.concatenate([failing, of_new])
     batch = release_batch(
         Cells.listed(np.concatenate([original.cells, new_cells]), counts, shape, failing, original.shared),
         TouchedCells.moved(np.cumsum([len(part[0]) for part in parts]), cell, before, gone, come),
@@ -586,7 +587,7 @@ def _batch_of(release: RecordRelease, places: tuple[int, ...]) -> ReleaseBatch:
 
 class _OriginalTable(NamedTuple):
     """The original over some attributes: its ``cells`` in the order of their codes, their ``counts``, and the cell of
-    each record; which cells break an edit rule (None without rules, and where not all attributes are looked at).
+    each record; which cells break each edit rule (None without rules, and where not all attributes are looked at).
     ``shared`` caches results on it."""
 
     cells: np.ndarray

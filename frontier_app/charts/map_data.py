@@ -520,7 +520,8 @@ def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> s
     if view.changes_nothing[index]:
         return "no change: its rows are those of the original"
     where = "dominated" if is_dominated(view, index) else on
-    return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}"
+    over = "; over the limit of an edit rule" if view.over_edits[index] else ""
+    return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}{over}"
 
 
 def quantile_words(view: RiskUtilityMap, index: int) -> str:

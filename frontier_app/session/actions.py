@@ -362,7 +362,7 @@ def least_risk_seen(risk: MeasureCall) -> float | None:
     if path is None or last is None or last[0] != str(path) or last[1].measures[last[1].risk] != risk:
         return None
     bounded = last[1].bounded_risk
-    return None if np.isnan(bounded).all() else float(np.nanmin(bounded))
+    return float(bounded[np.isfinite(bounded)].min()) if np.isfinite(bounded).any() else None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import streamlit as st
 
 from engine.decision.bound_words import figure_words
 from engine.decision.comparison import Difference, differences
-from engine.decision.statements import sentences
+from engine.decision.gate import over_edit_limits
+from engine.decision.statements import sentences, words
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict, verdict_words
 from engine.frontier.choosing import share_within
@@ -146,6 +147,8 @@ def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Mark
         on = view.dominance.undominated[index]
         if view.changes_nothing[index]:
             labels.append(markdown(":red-badge[:material/block: changes nothing: the rows are the original's]"))
+        if view.over_edits[index]:
+            labels.append(markdown(":red-badge[:material/block: over the limit of an edit rule]"))
         labels.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
         labels.append(markdown(":gray-badge[clear]" if view.dominance.clear[index] else ":orange-badge[uncertain]"))
     tables = mechanisms.tables_of(view.scenarios[index].spec)
@@ -188,7 +191,8 @@ def figures(view: RiskUtilityMap, index: int, *, narrow: bool = False) -> Markdo
 
 def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
     """Words on how sure the place on or off the frontier is, and how runs went."""
-    sentences = []
+    sentences: list[str] = []
+    sentences += map(words, over_edit_limits(view, index))
     share = view.dominance.share[index]
     on, clear = bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])
     if view.changes_nothing[index]:

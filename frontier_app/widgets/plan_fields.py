@@ -450,13 +450,14 @@ def _accepted(
 
 
 def edit_rows(plan: Plan) -> list[Row]:
-    """One row per edit rule: its name, the levels it forbids together, and what it does to swaps."""
+    """One row per edit rule: its name, the levels it forbids together, what it does to swaps, and its limit."""
     return [
         {
             "name": rule.name,
             "forbid": [f"{name}{_IS}{level}" for name, levels in rule.forbid for level in levels]
             + [f"{name}{_EXISTING}" for name in rule.existing],
             "effect": EFFECTS[rule.refuse],
+            "at_most": rule.at_most,
         }
         for rule in plan.edits
     ]
@@ -482,7 +483,8 @@ def edits_of(rows: Sequence[Row], plan: Plan, known: Picks) -> tuple[tuple[EditR
         name = name or ", ".join([f"{attribute} {' or '.join(levels)}" for attribute, levels in forbid.items()])
         name = name or f"only {' × '.join(existing)} that exist"
         picked = tuple((attribute, tuple(levels)) for attribute, levels in forbid.items())
-        return EditRule(name, picked, row["effect"] == EFFECTS[True], tuple(existing))
+        at_most: int | None = None if pd.isna(row["at_most"]) else int(row["at_most"])
+        return EditRule(name, picked, row["effect"] == EFFECTS[True], tuple(existing), at_most)
 
     return _accepted(rows, make, lambda edits: replace(plan, edits=edits))
 

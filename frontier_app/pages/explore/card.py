@@ -193,7 +193,7 @@ def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None)
     for line in candidate_card.lines(study, view, index, bound, unswapped=False):
         st.markdown(line)
     for k, call in enumerate(view.measures):
-        if call.measure.name == "edit_failures" and np.isfinite(view.original[k]):
+        if str(call) == "edit_failures" and np.isfinite(view.original[k]):
             mean = text.with_error(view.summary.mean[index, k], view.summary.se[index, k])
             st.markdown(markdown("**{} records** break an edit rule; {:,.0f} in the original.", mean, view.original[k]))
 

@@ -92,6 +92,7 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
         "A record breaks a rule when, for every attribute named in it, its level is one of those picked. Where"
         " attributes are picked as “only what exists”, it does when their combination occurs nowhere in the original."
         " A rule counts such records in every release; one that forbids also refuses every swap that would make any."
+        " A candidate with more than “at most” such records cannot meet the limit on risk."
     )
     known = plan_fields.picks(data.domain, base)
     columns = {
@@ -100,9 +101,10 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
         "effect": column.SelectboxColumn(
             "Effect", options=list(plan_fields.EFFECTS), default=plan_fields.EFFECTS[0], required=True, width=90
         ),
+        "at_most": column.NumberColumn("At most", min_value=0, step=1, width=80),
     }
     judged = partial(plan_fields.edits_of, plan=base, known=known)
-    alt = "Edit rules: name, the levels that must not occur together, and whether it counts or forbids"
+    alt = "Edit rules: name, levels that must not occur together, whether it counts or forbids, and how many it allows"
     rows = plan_fields.edit_rows(base)
     edits = plan_fields.list_editor("rules", rows, columns, base.edits, tag, judged, alt=alt)
     data_plan = wrong.attempt(lambda: replace(base.data, numeric=tuple(numeric)), base.data)

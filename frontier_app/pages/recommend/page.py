@@ -167,7 +167,7 @@ def _picked(study: Study, view: RiskUtilityMap, how: str) -> tuple[dict[str, Any
 def _example(view: RiskUtilityMap) -> str:
     """A bound that a candidate meets."""
     bounded = view.bounded_risk
-    least = None if np.isnan(bounded).all() else float(np.nanmin(bounded))
+    least = float(bounded[np.isfinite(bounded)].min()) if np.isfinite(bounded).any() else None
     return example_bound(float(view.original[view.risk]), least)
 
 

@@ -56,6 +56,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "definition": {"of": "Frontier"},
     "no_figure": {"of": "run"},
     "over_limit": {"of": "run"},
+    "over_edit_limit": {"of": "runs"},
     "not_safer": {"of": "run"},
     "rare_suspected": {"of": "records"},
     "remade": {"figures": 4},

@@ -18,8 +18,9 @@ from engine.cli.main import main
 from engine.common.errors import UsageError
 from engine.data.domain import EditRule
 from engine.data.microdata import Microdata, RawColumn, RawTable
+from engine.decision.choice import choose, pick
 from engine.measures import MEASURES
-from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan, plan_to_toml
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan import edit_plan as edit_plan_of_meaning
 from engine.plan.coding import code
 from engine.plan.differences import plan_differences
@@ -29,7 +30,8 @@ from engine.plan.toml import plan_from_toml
 from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.space import ImpossibilityKind, Space, impossibility_text
 from engine.release.spec import structure_of
-from engine.study.map_reader import realisation_of
+from engine.study.map_reader import realisation_of, risk_utility_map
+from engine.study.study import Study
 from engine.sweeps import candidates as space_count
 from engine.sweeps import candidates as swap_ways_module
 from engine.sweeps import probe
@@ -434,6 +436,59 @@ def test_no_record_of_a_release_holds_a_combination_that_the_original_does_not_w
             assert (failures == results.values[:, index("new_combinations[attributes=dwelling+town]")]).all()
             counted[refuse] = failures
     assert not counted[True].any() and counted[False].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("probability", ["0.9", "mean"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_candidate_over_the_limit_of_a_rule_is_not_within_the_limit_on_risk(
+    tmp_path: Path, way: str, probability: str
+):
+    def swept(at_most: int) -> Study:
+        # the first rule holds of all, so that the second one has a count of its own
+        rules = (EditRule("other", (("town", ("v1",)),)), replace(TOWN_HOMES, refuse=False, at_most=at_most))
+        plan = homes_plan(way, rules[1])
+        declared = tuple(MechanismPlan.of(way, {**WAYS[way], "rate": ("0.1", "0.5")}) for _ in plan.mechanisms)
+        space = replace(plan.space, replicates=12, rates=plan.space.rates if declared else ("0.05", "0.5"))
+        decision = DecisionPlan(max_risk="1", probability=probability, risk="small_cells")
+        plan = replace(plan, edits=rules, mechanisms=declared, space=space, decision=decision)
+        assert plan_from_toml(plan_to_toml(plan)) == plan
+        return sweep(homes(), plan, keyed(tmp_path / f"{at_most}.study"), workers=1)
+
+    with swept(240) as study:
+        view = risk_utility_map(study)
+        assert view.of_rules is not None
+        counts = view.of_rules[:, 0]
+        least, most = int(np.argmin(counts)), int(np.argmax(counts))
+        assert 0 < counts[least] < counts[most] and view.meets(1.0).all()
+    at_most = int(counts[least])
+    with swept(at_most) as study:
+        view, results = risk_utility_map(study), study.runs.results()
+        failing = results.values[:, study.subject.measure_index("edit_failures[rule_no=2]")]
+        within = np.array([failing[results.scenario == k] <= at_most for k in range(len(view.scenarios))])
+        mean = np.array([failing[results.scenario == k].mean() for k in range(len(view.scenarios))])
+        wanted = mean <= at_most if probability == "mean" else within.mean(axis=1) >= 0.9
+        assert (view.meets(1.0) == wanted).all() and not wanted[most]
+        assert np.isnan(view.offered_risk[most])
+        chosen = choose(study, view, "by hand", candidate=view.scenarios[most].label)
+        found = [each for each in chosen.record["obstacles"] if each["kind"] == "over_edit_limit"]
+        assert {each["values"]["rule"] for each in found} == {TOWN_HOMES.name}
+        assert found[-1]["values"]["records"] == counts[most] and found[-1]["values"]["at_most"] == at_most
+        row = int(np.flatnonzero((results.scenario == most) & (results.replicate == chosen.replicate))[0])
+        first = np.flatnonzero(within[most])
+        assert chosen.replicate == (first[0] + 1 if len(first) else 1)
+        assert (len(found) == 2) == (failing[row] > at_most)
+    with swept(0) as study, pytest.raises(UsageError, match="break 'homes that the town has', wanted at most 0"):
+        pick(study, risk_utility_map(study))
+
+
+def test_a_limit_of_a_rule_is_a_whole_number_and_said():
+    wrong: Any
+    for wrong in (-1, 2.5, "3", True):
+        with pytest.raises(UsageError, match="a whole number of records from 0 on"):
+            homes_plan("trs", replace(TOWN_HOMES, at_most=wrong))
+    plan = homes_plan("trs", replace(TOWN_HOMES, refuse=False, at_most=3))
+    assert "in at most 3 records" in plan_differences(plan, replace(plan, edits=()))["edits"].words
 
 
 def test_a_stream_names_what_an_existing_rule_looks_at():

@@ -138,14 +138,14 @@ def test_rules_and_analyses_come_back_from_their_tables(tmp_path: Path):
     assert plan_fields.edits_of(plan_fields.edit_rows(bare), bare, known) == ((), {})
     assert plan_fields.analyses_of(plan_fields.analysis_rows(bare), bare, names) == ((), {})
     (unnamed,), _ = plan_fields.edits_of(
-        [{"name": None, "forbid": ["sex = f", "work = none"], "effect": "forbids"}], bare, known
+        [{"name": None, "forbid": ["sex = f", "work = none"], "effect": "forbids", "at_most": None}], bare, known
     )
     assert unnamed.name == "sex f, work none" and unnamed.refuse
     refusing = replace(plan, edits=tuple(replace(rule, refuse=True) for rule in plan.edits))
     assert plan_fields.edits_of(plan_fields.edit_rows(refusing), bare, known) == (refusing.edits, {})
-    existing = replace(plan, edits=(EditRule("only what exists", refuse=True, existing=("sex", "work")),))
+    existing = replace(plan, edits=(EditRule("only what exists", refuse=True, existing=("sex", "work"), at_most=4),))
     assert plan_fields.edits_of(plan_fields.edit_rows(existing), bare, known) == (existing.edits, {})
-    _, wrong = plan_fields.edits_of([{"name": "x", "forbid": None, "effect": "counts"}], bare, known)
+    _, wrong = plan_fields.edits_of([{"name": "x", "forbid": None, "effect": "counts", "at_most": None}], bare, known)
     assert "forbids nothing yet" in wrong[0]
     row = {"name": "p", "formula": "pay + sex", "family": "linear", "by": [], "weighted": False, "tau": ""}
     found, wrong = plan_fields.analyses_of([row, {**row, "formula": "pay ~ sex"}], bare, names)
