@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.common.wording import listed, lower_first
 from engine.frontier.choosing import share_within
+from engine.frontier.risk_utility_map import over_limits
 from engine.frontier.summary import believed_errors, t_thresholds
 from engine.mechanisms import amount, mechanism
 from engine.release.parameter import Amount
@@ -155,11 +156,12 @@ class _Runs(TypedDict):
 
 
 def _runs(view: RiskUtilityMap, index: int, loss_bound: float | None) -> _Runs:
-    """How many runs of a candidate count, and how many of them meet the bound."""
+    """How many runs of a candidate count, and how many of them meet the bound and the limits of edit rules."""
     results = view.results
     of_candidate = (results.scenario == index) & results.counted(view.allow_partial)
     loss = view.measures[view.risk].measure.loss(results.values[of_candidate, view.risk])
-    within = None if loss_bound is None else share_within(loss, loss_bound).within
+    held = np.where(over_limits(results.values[of_candidate], view.edit_limits), np.inf, loss)
+    within = None if loss_bound is None else share_within(held, loss_bound).within
     return {"runs": len(loss), "within": within}
 
 
