@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.bundle.readers import Attack, AttackSucceeded
-from engine.bundle.source import ExportSource
+from engine.bundle.source import ExportSource, StreamedSource
 from engine.common.streams import KEY_BYTES
-from engine.decision.verdict_log import verdict_words
+from engine.decision.verdict_log import STREAMED, verdict_words
 from engine.measures.several_tables import compared
 from engine.measures.turned_back import turned_back
 from engine.measures.verdict import Verdict, verdict_values
@@ -33,9 +33,17 @@ from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable, order_trace
 from engine.release.spec import ReleaseSpec, pairs_wanted, structure_of
-from engine.report.detected import TOP, detected_once, release_verdict, units_found, units_words
+from engine.report.detected import (
+    TOP,
+    detected_once,
+    release_verdict,
+    streamed_verdict,
+    units_found,
+    units_words,
+)
 from engine.sweeps.candidates import setting_of
 from engine.sweeps.reader_attacks import misfits, released_recodes
+from engine.sweeps.remake import Remade
 from engine.sweeps.warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
 FAMILIES = (
@@ -229,9 +237,22 @@ def attack(source: ExportSource) -> dict[str, Any]:
     result["verdict"] = verdict_values(release_verdict(source.remade, source.study.plan))
     result["seconds"] = round(time.monotonic() - begin, 1)
     for part in ADVICE:
-        if result[part].get("succeeded"):
-            raise AttackSucceeded(part, result[part]["why"], ADVICE[part])
+        refuse_success(part, result[part])
     return result
+
+
+def attack_streamed(source: StreamedSource) -> dict[str, Any]:
+    """Guess the original values of streamed records by their cells, as :func:`attack` does; nothing else is tried."""
+    guessed = guess_originals(source)
+    refuse_success("guessed", guessed)
+    verdict = streamed_verdict(source.remade)
+    return {"made": False, "why": STREAMED, "guessed": guessed, "verdict": verdict_values(verdict)}
+
+
+def refuse_success(part: Attack, found: Mapping[str, Any]) -> None:
+    """Refuse a release of which an attack succeeded."""
+    if found.get("succeeded"):
+        raise AttackSucceeded(part, found["why"], ADVICE[part])
 
 
 _OWN_FORM = {"why", "calibration", "fit", "tables_fit", "by_tables", "by_rarity", "by_comparison", "units"}
@@ -244,7 +265,7 @@ ADVICE: dict[Attack, str] = {
     "attribute), or drop one of them",
     "misfits": "do not release the column that tells, put classes of it into the file in its place, let the two move "
     "as one block, or exchange another attribute; a weight need not be published",
-    "guessed": "let fewer records change, or exchange attributes of more levels",
+    "guessed": "let fewer records change, exchange attributes of more levels, or add more noise to numbers",
 }
 """What to do where an attack succeeds, by its part of the result of :func:`attack`."""
 
@@ -447,10 +468,11 @@ def name_units(source: ExportSource) -> dict[str, Any]:
     }
 
 
-def guess_originals(source: ExportSource) -> dict[str, Any]:
+def guess_originals(source: ExportSource | StreamedSource) -> dict[str, Any]:
     """The original values that the released ones give back to an intruder who knows the method; it is refused where
     nearly all altered records are guessed, and where it is ``telling`` the export warns of it."""
-    found = turned_back(source.remade.tables)
+    remade = source.remade
+    found = turned_back(remade.tables) if isinstance(remade, Remade) else remade.guesses
     if found is None:
         return {"tried": 0, "succeeded": False, "telling": False}
     verdict = found.verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from engine.bundle import leaks
-from engine.bundle.attack import attack, compare_tables, guess_originals, name_units, told_words
+from engine.bundle.attack import attack, attack_streamed, compare_tables, guess_originals, name_units, told_words
 from engine.bundle.files import refuse_original, sha256, write_sums
 from engine.bundle.folder import check_new, new_folder
 from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
@@ -18,7 +18,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.output import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import altered_since, decision_status
-from engine.decision.verdict_log import VERDICT
+from engine.decision.verdict_log import STREAMED, VERDICT
 from engine.plan.entries import check_include, rate_range
 from engine.release.scenarios import RunStatus
 from engine.report.detected import release_verdict
@@ -238,8 +238,11 @@ def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: t
             say(Message("warning" if is_warning else "note", f"{words} The board's memo says so."))
         refuse_original(source.tables, source.data)
     else:
-        attack_result = {"made": False, "why": "attacks need all records in memory, and these are read by streaming"}
         refuse_original_cells(source)
+        attack_result = attack_streamed(source)
+        if attack_result["guessed"]["telling"]:
+            say(Message("warning", attack_result["guessed"]["why"]))
+        say(Message("note", STREAMED))
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):

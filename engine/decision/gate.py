@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.common.wording import lower_first
 from engine.decision.statements import Statement, statement
-from engine.decision.verdict_log import logged_verdict
+from engine.decision.verdict_log import logged_verdict, why_not_made
 from engine.frontier.choosing import (
     ShareWithin,
     fresh_runs_needed,
@@ -106,8 +106,8 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     fresh = study.runs.of([index], "fresh")
     standing = obstacles(view, runs, row, bound=bound, probability=probability, fresh=fresh)
     verdict = logged_verdict(study, f"{study.scenarios[index].label}/{int(runs.replicate[row])}")
-    if verdict is not None and verdict.kind == "untried":
-        standing.append(statement("not_attacked", why=verdict.why))
+    if verdict is not None and (why := why_not_made(study, verdict)):
+        standing.append(statement("not_attacked", why=why))
     collected = []
     if bound is not None and view.original_losses[view.risk] <= bound:
         collected.append(_unaltered_within(view, bound))

@@ -15,7 +15,7 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import fresh_figures, gate_now, refuse_void_choice
 from engine.decision.disclosure_text import check_public
 from engine.decision.statements import Statement, of_severity, words
-from engine.decision.verdict_log import logged_verdict
+from engine.decision.verdict_log import logged_verdict, why_not_made
 from engine.release.scenarios import Choice, Scenario
 from engine.study.decision_log import START, Entry, Event, append, check_seal, entries, verify
 from engine.study.study import Study
@@ -209,9 +209,10 @@ def decide(
                 study=study.name,
                 candidate=status.choice.label,
             )
-        if verdict.kind == "untried" and not why and not _is_overruled(log, "not_attacked"):
+        reason = why_not_made(study, verdict)
+        if reason and not why and not _is_overruled(log, "not_attacked"):
             raise UsageError(
-                f"the attack on the release could not be tried ({verdict.why}), and the submission says nothing of it; "
+                f"the attack on the release could not be tried ({reason}), and the submission says nothing of it; "
                 "give a reason to approve it all the same, or take it back and submit it again",
                 Remedy.REASON,
             )

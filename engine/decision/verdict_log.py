@@ -11,6 +11,15 @@ VERDICT = "verdict"
 """The part of an entry that holds it; the entry's ``candidate`` is its release, ``LABEL/REPLICATE``."""
 
 
+STREAMED = "the records are read by streaming, and attacks other than guesses of values need all of them in memory"
+"""The reason why attacks on a release of streamed records are not made."""
+
+
+def why_not_made(study: Study, verdict: Verdict) -> str:
+    """Return the reason why attacks on a release were not made; empty where they were."""
+    return verdict.why if verdict.kind == "untried" else STREAMED if "streamed" in study.about else ""
+
+
 def verdict_statement(verdict: Verdict, kind: str = "recognised") -> Statement:
     """Return the finding of an attack, for readers who may know how many records were altered; ``kind`` "attack" is
     that of page 1."""

@@ -167,13 +167,17 @@ def rounded_codes(column: RawColumn, after: np.ndarray) -> tuple[np.ndarray, np.
         before, after = (
             numbers.astype(column.values.type.to_pandas_dtype()).astype(float) for numbers in (before, after)
         )
-    known = before[np.isfinite(before)]
-    magnitude = np.frexp(np.abs(known).max(initial=0.0))[1] * np.log10(2)
-    most = _MOST_DECIMALS + min(int(max(0, -magnitude)), 280)  # of numbers below 1 as many digits
-    decimals = next((d for d in range(most) if np.array_equal(np.round(known, d), known)), most)
+    decimals = decimals_of(before[np.isfinite(before)])
     both = np.round(np.concatenate([before, after]), decimals) + 0.0
     codes = np.unique(both, return_inverse=True)[1]
     return codes[: len(before)], codes[len(before) :]
+
+
+def decimals_of(known: np.ndarray) -> int:
+    """The decimals of finite numbers; of those with more, as many as are compared."""
+    magnitude = np.frexp(np.abs(known).max(initial=0.0))[1] * np.log10(2)
+    most = _MOST_DECIMALS + min(int(max(0, -magnitude)), 280)  # of numbers below 1 as many digits
+    return next((d for d in range(most) if np.array_equal(np.round(known, d), known)), most)
 
 
 def renumbered_records(table: ReleasedTable) -> np.ndarray:

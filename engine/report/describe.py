@@ -21,14 +21,17 @@ from engine.release.records import ReleasedTable
 from engine.report.losses import MOST_CELLS, association, coefficient_figures, model_rows, tolerances_of
 from engine.study.keys import key_path, read_key
 from engine.sweeps.evaluator import question_of
-from engine.sweeps.remake import remake, stream_of
+from engine.sweeps.remake import remake, remake_cells, stream_of
 from engine.sweeps.sweep import check_same
 
 if TYPE_CHECKING:
+    from engine.data.microdata import Microdata
     from engine.plan import Plan
+    from engine.release.spec import ReleaseSpec
     from engine.report.facts import Figure, ModelRow
     from engine.study.study import Study
-    from engine.sweeps.remake import Remade
+    from engine.sweeps.evaluator import Question
+    from engine.sweeps.remake import Remade, RemadeCells
 
 SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 49), (50, None))
 """Sizes of cells that are counted together: from, to (None: no end)."""
@@ -119,11 +122,23 @@ def changes(realisation: Remade, keys: Sequence[str]) -> Changes:
 def remade(study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None = None) -> Remade:
     """One realisation of a study down to records, with the key beside the study unless it is given; the figures are not
     compared here."""
+    return remake(*_to_remake(study, raw, label, replicate, key))
+
+
+def remade_cells(study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None = None) -> RemadeCells:
+    """The same of streamed records, down to pairs of cells."""
+    return remake_cells(*_to_remake(study, raw, label, replicate, key))
+
+
+def _to_remake(
+    study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None
+) -> tuple[Microdata, Question, ReleaseSpec, bytes]:
     key = read_key(key_path(study.path)) if key is None else key
     check_same(study, raw, key)
     data = code(raw, study.plan)
     scenario, _ = study.find(label)
     derived = stream_of(key, scenario.spec, data, replicate)
+<<<<<<< HEAD
     return remake(data, question_of(study.plan, data, study.measures), scenario.spec, derived)
 
 
@@ -241,3 +256,6 @@ def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
         estimated = tuple(figure for figure in figures if figure.note != "not estimable")
         found.append(Coefficients(model, estimated, half, half_after, overlap, len(figures) - len(estimated)))
     return found
+=======
+    return data, question_of(study.plan, data, study.measures), scenario.spec, derived
+>>>>>>> 1b40a407 (Guessed values are counted in streamed releases by their cells, and in columns of numbers by rounding and by the likeliest value; both warn and refuse as for others)

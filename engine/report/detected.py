@@ -22,7 +22,7 @@ from engine.common.processes import one_thread
 from engine.common.wording import lower_first
 from engine.decision.statements import sentences, statement
 from engine.decision.states import decision_status
-from engine.decision.verdict_log import log_verdict, verdict_statement
+from engine.decision.verdict_log import STREAMED, log_verdict, verdict_statement
 from engine.measures.detection import Calibration, Graded, Rarity, attacked, auc, calibration, graded, precision, rarity
 from engine.measures.moved_units import Found, named
 from engine.measures.several_tables import compared
@@ -35,7 +35,7 @@ from engine.models.margin_inference import TablesFit
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
-from engine.report.describe import remade
+from engine.report.describe import remade, remade_cells
 from engine.report.other_keys import altered_in
 from engine.sweeps.reader_attacks import released_misfits
 from engine.sweeps.realisations import batch_of
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from engine.data.microdata import RawTable
     from engine.plan import Plan
     from engine.study.study import Study
-    from engine.sweeps.remake import Remade
+    from engine.sweeps.remake import Remade, RemadeCells
 
 TOP = 0.01
 """The share of records, the most suspect first, among which altered ones are counted."""
@@ -57,7 +57,6 @@ _FACTOR = 3.0  # width of an interval within which the extent counts as known
 _OFF = 1 / 3  # share of the rate by which an inferred one may be off and still be found
 _BETTER = 0.6  # area under the curve from which on detection is better than guessing
 _UNTRIED = Verdict("untried", why="it was not tried")
-_STREAMED = Verdict("untried", why="the records are read by streaming, and an attack needs all of them in memory")
 
 
 @dataclass(frozen=True)
@@ -208,15 +207,21 @@ def release_verdict(realisation: Remade, plan: Plan) -> Verdict:
     return realisation.own.cached(("verdict", plan.keys), worst_of_all)
 
 
+def streamed_verdict(realisation: RemadeCells) -> Verdict:
+    """The verdict on a release of streamed records by guesses of the original values, where these find something."""
+    guessed = realisation.guesses
+    return guessed.verdict if guessed is not None and guessed.verdict.finds else Verdict("untried", why=STREAMED)
+
+
 def attack_choice(study: Study, raw: RawTable, key: bytes, among: Container[int]) -> Verdict | None:
     """Attack the recommended release and log the verdict, without which a board cannot approve it; None where none of
-    these scenarios is recommended.  Streamed records are not attacked, and the log says so."""
+    these scenarios is recommended.  Of streamed records only the original values are guessed, and the log says so."""
     choice = decision_status(study).choice
     if choice is None or study.find(choice.label)[0].index not in among:
         return None
-    verdict = _STREAMED
-    if raw.streamed is None:
-        verdict = release_verdict(remade(study, raw, choice.label, choice.replicate, key), study.plan)
+    which = study, raw, choice.label, choice.replicate, key
+    streamed = raw.streamed is not None
+    verdict = streamed_verdict(remade_cells(*which)) if streamed else release_verdict(remade(*which), study.plan)
     log_verdict(study, f"{choice.label}/{choice.replicate}", verdict)
     return verdict
 

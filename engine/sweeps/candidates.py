@@ -23,7 +23,7 @@ from engine.data.table import ContingencyTable
 from engine.measures import MeasureCall
 from engine.measures.base import attribute_indices
 from engine.measures.planned import comparable_calls, deciding_column, planned_calls
-from engine.measures.turned_back import Exchanged, TurnedBack, most_turned_back, turned_back
+from engine.measures.turned_back import TurnedBack, exchanged_cells, most_turned_back, turned_back
 from engine.mechanisms import mechanism
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Mechanism, names_in
@@ -229,7 +229,9 @@ def record_scenarios(
 
 def _guessed(name: str, found: TurnedBack | None) -> list[str]:
     """A remark on a candidate of which a draw on trial can be turned back."""
-    return [f"{name}: {found.words} Let fewer records change"] if found is not None and found.verdict.finds else []
+    if found is None or not found.verdict.finds:
+        return []
+    return [f"{name}: {found.words} {'Add more noise' if found.chance else 'Let fewer records change'}"]
 
 
 def swap_remarks(plan: Plan, data: Microdata, space: Space | Counted | None) -> list[str]:
@@ -250,29 +252,13 @@ def swap_remarks(plan: Plan, data: Microdata, space: Space | Counted | None) -> 
         pairs = batched.preparing(table)(structure_of(one, table)).draw(bytes(32), most)
         said: list[str] = []
         for rate in rates:
-            exchanged = _exchanged_cells(table, pairs[: pairs_wanted(rate, data.n_records)[1]], spec)
+            exchanged = exchanged_cells(table, pairs[: pairs_wanted(rate, data.n_records)[1]], spec)
             again = _guessed(f"'{replace(one, rate=rate)}'", most_turned_back([exchanged]))
             if not again:
                 break
             said = again
         texts += said
     return texts
-
-
-def _exchanged_cells(table: ContingencyTable, pairs: np.ndarray, spec: AttributeSpec) -> Exchanged:
-    """The levels that cells have before and after pairs of their records are exchanged."""
-    own, shown = pairs.reshape(-1), pairs[:, ::-1].reshape(-1)
-    stay = table.counts - np.bincount(own, minlength=len(table))
-    before, after = (np.concatenate([np.arange(len(table)), cells]) for cells in (own, shown))
-    swapped, cells = spec.having("S"), table.cells
-    others = [j for j in range(len(table.domain)) if j not in swapped]
-    return Exchanged(
-        spec.names_having("S"),
-        [cells[before, j] for j in swapped],
-        [cells[after, j] for j in swapped],
-        [cells[before, j] for j in others if np.array_equal(cells[own, j], cells[shown, j])],
-        np.concatenate([stay, np.ones(len(own), np.int64)]),
-    )
 
 
 def _check_rules(made: Mechanism, changes: Collection[int], domain: Domain) -> None:

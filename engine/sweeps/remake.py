@@ -16,6 +16,7 @@ from engine.common.registry import Cache
 from engine.common.streams import derive, generator
 from engine.data.microdata import Microdata
 from engine.data.table import ContingencyTable
+from engine.measures.turned_back import TurnedBack, exchanged_cells, most_turned_back
 from engine.mechanisms import mechanism
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
@@ -59,6 +60,11 @@ class RemadeCells:
             first, second = self.pairs[start : start + _PAIRS].T
             changed += int((cells[first][:, swapped] != cells[second][:, swapped]).any(axis=1).sum())
         return 2 * changed
+
+    @property
+    def guesses(self) -> TurnedBack | None:
+        """The guesses that give back most of the original values; None where none was altered."""
+        return most_turned_back([exchanged_cells(self.data.table, self.pairs, self.spec.attributes)])
 
     @property
     def n_without_partner(self) -> int:

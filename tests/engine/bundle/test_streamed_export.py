@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from engine.bundle import export, replay
 from engine.bundle.apply import apply
-from engine.bundle.readers import Refused
+from engine.bundle.readers import AttackSucceeded, Refused
 from engine.bundle.streamed_release import SecondPass
 from engine.bundle.verify import verify
 from engine.common.errors import EngineError, UsageError
@@ -21,11 +21,19 @@ from engine.common.streams import derive
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import RawTable
+from engine.decision.choice import choose, obstacles_now
+from engine.decision.verdict_log import STREAMED
+from engine.measures.turned_back import turned_back
+from engine.measures.verdict import Verdict
 from engine.plan import Plan, plan_from_toml
-from engine.plan.coding import tabulate
+from engine.plan.coding import code, tabulate
+from engine.report.detected import attack_choice
 from engine.study.decision_log import entries
-from engine.study.keys import key_path
+from engine.study.keys import key_path, read_key
+from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import remake, stream_of
 from engine.sweeps.sweep import sweep
 from tests.small_tables import KEY
 from tests.streamed_sources import records, small_pieces, write_source
@@ -72,8 +80,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RawTable]:
     return swept(tmp_path_factory.mktemp("streamed"))
 
 
-def swept(folder: Path, **columns: pa.Array) -> tuple[Path, RawTable]:
-    plan = plan_from_toml(PLAN)
+def swept(folder: Path, plan: Plan | None = None, **columns: pa.Array) -> tuple[Path, RawTable]:
+    plan = plan or plan_from_toml(PLAN)
     key_path(folder / "people.study").write_text(derive(KEY, "study").hex()[:32])
     raw = tabulate(open_stream(people(folder, **columns)), plan)
     sweep(raw, plan, folder / "people.study", workers=1).close()
@@ -94,6 +102,7 @@ def test_steps_are_told(home: tuple[Path, RawTable], study: Study, tmp_path: Pat
     told: list[str] = []
     export(study, home[1], a_candidate(study), tmp_path / "out", formats=("csv",), tell=lambda m: told.append(m.text))
     assert told == [
+        STREAMED,
         "writing the analyst bundle",
         "reading the records a second time",
         "writing the release in its new order",
@@ -227,7 +236,39 @@ def test_original_ids_in_a_carried_column_refuse_the_bundle(tmp_path: Path, note
 def test_its_words_promise_nothing_that_streaming_does_not_give(bundle: Path) -> None:
     assert "frontier apply" not in (bundle / "internal" / "REPLAY.txt").read_text(encoding="utf-8")
     attack = json.loads((bundle / "internal" / "self-attack.json").read_text(encoding="utf-8"))
-    assert attack == {"made": False, "why": "attacks need all records in memory, and these are read by streaming"}
+    assert (attack["made"], attack["why"], attack["verdict"]["kind"]) == (False, STREAMED, "untried")
+    assert attack["guessed"]["tried"] and not attack["guessed"]["telling"]
+
+
+@pytest.mark.parametrize(("rate", "severity"), [("0.3", "none"), ("0.7", "serious"), ("0.92", "refused")])
+def test_values_that_the_release_gives_back_are_counted_as_of_records_in_memory(
+    tmp_path: Path, rate: str, severity: str
+) -> None:
+    text = PLAN.replace('"age:S", "age:S job:S"', '"sex:S"').replace('"0.1", "0.2"', f'"{rate}"')
+    plan = plan_from_toml(text.replace("replicates = 2", "replicates = 10"))
+    folder, raw = swept(tmp_path, plan)
+    whole = read_table(folder / "people.parquet")
+    told: list[str] = []
+    with Study.open(folder / "people.study") as study:
+        (scenario,) = study.scenarios
+        data = code(whole, plan)
+        choice = choose(study, risk_utility_map(study), "by hand", candidate=scenario.label)
+        derived = stream_of(read_key(key_path(study.path)), scenario.spec, data, choice.replicate)
+        in_memory = turned_back(remake(data, question_of(plan, data, study.measures), scenario.spec, derived).tables)
+        verdict = attack_choice(study, raw, read_key(key_path(study.path)), [scenario.index])
+        assert in_memory is not None and verdict is not None
+        assert verdict == (in_memory.verdict if severity != "none" else Verdict("untried", why=STREAMED))
+        assert "not_attacked" in [each.kind for each in obstacles_now(study, choice)]
+        candidate = f"{scenario.label}/{choice.replicate}"
+        if severity == "refused":
+            with pytest.raises(AttackSucceeded, match="original values of 'sex'"):
+                export(study, raw, candidate, folder / "out", formats=("csv",))
+            return
+        export(study, raw, candidate, folder / "out", formats=("csv",), tell=lambda m: told.append(m.text))
+    guessed = json.loads((folder / "out" / "internal" / "self-attack.json").read_text(encoding="utf-8"))["guessed"]
+    assert guessed["severity"] == severity == in_memory.verdict.severity
+    assert guessed.items() >= in_memory._asdict().items()
+    assert any("original values of 'sex'" in text for text in told) == (severity != "none")
 
 
 def test_a_plan_of_the_bundle_is_the_study_s(bundle: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.data.microdata import Microdata, RawColumn, RawTable
-from engine.measures.turned_back import Exchanged, TurnedBack, _guess, most_turned_back, turned_back
+from engine.measures.turned_back import Exchanged, TurnedBack, _guess, _likeliest, most_turned_back, turned_back
 from engine.plan import AttributePlan, DataPlan, MechanismPlan, Plan, SpacePlan
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
@@ -89,6 +89,77 @@ def test_partners_of_one_group_have_two_levels_where_all_have_three() -> None:
     assert guessed(own, shown).verdict.severity in ("none", "caution")
     found = guessed(own, shown, group)
     assert found.verdict.severity == "serious" and found.undoes and found.named == 3_000
+
+
+def likeliest_by_definition(own: Sequence[float], shown: Sequence[float]) -> list[float]:
+    """Record by record: the number of another record with the greatest density times frequency."""
+    mean, centre = float(np.mean(own)), float(np.mean(shown))
+    slope = sum((x - mean) * (y - centre) for x, y in zip(own, shown, strict=True)) / sum((x - mean) ** 2 for x in own)
+    variance = float(np.mean([(y - centre - slope * (x - mean)) ** 2 for x, y in zip(own, shown, strict=True)]))
+    guesses = []
+    for i, y in enumerate(shown):
+        others = Counter(own[k] for k in range(len(own)) if k != i)
+        guesses.append(
+            max(
+                sorted(others),
+                key=lambda x: np.log(others[x]) - (y - centre - slope * (x - mean)) ** 2 / (2 * variance),
+            )
+        )
+    return guesses
+
+
+@examples(50)
+@given(st.lists(st.integers(0, 4), min_size=3, max_size=20).filter(lambda own: len(set(own)) > 1), st.integers(0, 99))
+def test_the_likeliest_number_is_that_of_the_definition(own: list[int], seed: int) -> None:
+    x = np.array(own, float)
+    shown = x + np.random.default_rng(seed).normal(0, 0.5, len(x))
+    levels, level, count = np.unique(x, return_inverse=True, return_counts=True)
+    assert _likeliest(levels, level, count, shown).tolist() == likeliest_by_definition(x.tolist(), shown.tolist())
+
+
+NUMBERS = {
+    "counts": lambda rng, n: rng.integers(0, 20, n),
+    "hundreds": lambda rng, n: 100 * rng.integers(10, 10_000, n),
+    "cents": lambda rng, n: np.round(rng.gamma(2, 900, n), 2),
+    "yes or no": lambda rng, n: rng.integers(0, 2, n),
+    "few": lambda rng, n: rng.choice([1.5, 2.25, 7.0, 40.0], n),
+    "rare": lambda rng, n: (rng.random(n) < 0.04) * 1,
+    "single precision": lambda rng, n: rng.normal(0, 1, n).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "c", "severity", "undoes"),
+    [
+        *((kind, "0.0000000000001", "serious", True) for kind in ("counts", "hundreds", "cents", "yes or no", "few")),
+        ("single precision", "0.000000000000000001", "serious", True),
+        ("counts", "0.0005", "serious", True),
+        ("counts", "0.003", "serious", False),
+        ("counts", "0.15", "caution", False),
+        ("hundreds", "0.0001", "none", False),
+        ("cents", "0.0001", "none", False),
+        ("yes or no", "0.15", "serious", True),
+        ("counts", "1", "none", False),
+        ("few", "9", "none", False),
+        ("rare", "4", "none", False),  # nearly all are 0, whatever is released
+    ],
+)
+def test_numbers_with_noise(kind: str, c: str, severity: str, undoes: bool) -> None:
+    rng = np.random.default_rng(7)
+    values = NUMBERS[kind](rng, 900)
+    raw, attributes = data_of(a=2, b=4, c=3)
+    pay = RawColumn("pay", pa.array(values), np.arange(900, dtype=np.int32))
+    raw = RawTable({**raw.columns, "pay": pay}, 900, "test")
+    plan = plan_of(attributes, "noise", ("0.1",), cols="pay", c=c)
+    plan = replace(
+        plan, data=replace(plan.data, carry=("pay",), numeric=("pay",)), measures=("distance_linkage", "mean_shift")
+    )
+    found = turned_back(remade(plan, raw).tables)
+    assert found is not None and (found.verdict.severity, found.undoes) == (severity, undoes)
+    assert found.attributes == "'pay'" and found.altered > 800
+    remarks: list[str] = []
+    plan_problems(plan, raw, remarks.append)
+    assert any("values of 'pay' right" in text and "Add more noise" in text for text in remarks) == (severity != "none")
 
 
 def data_of(n: int = 900, **levels: int) -> tuple[RawTable, tuple[AttributePlan, ...]]:
