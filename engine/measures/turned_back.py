@@ -47,8 +47,8 @@ class TurnedBack(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The records that the guesses get right beyond those that the released values do."""
-        return self.right - self.as_released
+        """The records that the guesses get right beyond those that are right without knowing the method."""
+        return self.right - self._without
 
     @property
     def verdict(self) -> Verdict:
@@ -73,7 +73,7 @@ class TurnedBack(NamedTuple):
     @property
     def undoes(self) -> bool:
         """True where nearly all altered records are guessed, nearly always right: nothing is left of the protection."""
-        return self.verdict.severity == "serious" and self.gain > _NEARLY_ALL * self.altered
+        return self.verdict.severity == "serious" and self.right - self.as_released > _NEARLY_ALL * self.altered
 
 
 class Exchanged(NamedTuple):

@@ -138,8 +138,7 @@ def _to_remake(
     data = code(raw, study.plan)
     scenario, _ = study.find(label)
     derived = stream_of(key, scenario.spec, data, replicate)
-<<<<<<< HEAD
-    return remake(data, question_of(study.plan, data, study.measures), scenario.spec, derived)
+    return data, question_of(study.plan, data, study.measures), scenario.spec, derived
 
 
 def one_table(realisation: Remade, table: int) -> Remade:
@@ -256,6 +255,3 @@ def coefficients(realisation: Remade, plan: Plan) -> list[Coefficients]:
         estimated = tuple(figure for figure in figures if figure.note != "not estimable")
         found.append(Coefficients(model, estimated, half, half_after, overlap, len(figures) - len(estimated)))
     return found
-=======
-    return data, question_of(study.plan, data, study.measures), scenario.spec, derived
->>>>>>> 1b40a407 (Guessed values are counted in streamed releases by their cells, and in columns of numbers by rounding and by the likeliest value; both warn and refuse as for others)
