@@ -77,14 +77,15 @@ def check_texts(argv: Sequence[str]) -> None:
 
 
 def names(text: str) -> list[str]:
-    """``A,B`` as a list; a name that holds a comma stands in double quotes."""
+    """``A,B`` as a list; a name that holds a comma, or blanks at an end, stands in double quotes."""
     try:
         items = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
         raise argparse.ArgumentTypeError(
             f"{quoted(text)} is no list of names; write A,B in one line, with both quotes"
         ) from None
-    return [name.strip() for name in items if name.strip()]
+    quoted_names = {name for name in items if '"' + name.replace('"', '""') + '"' in text}
+    return [name if name in quoted_names else name.strip() for name in items if name.strip()]
 
 
 def measures(text: str) -> list[str]:

@@ -334,6 +334,8 @@ def _accept(raw: RawTable, plan: Plan, depending: Dependencies, names: Sequence[
 
     proposed = (*propose(raw, None, depending), *propose(raw, plan, depending))
     known = dict.fromkeys((*KINDS, "all", *(proposal.key for proposal in proposed)))
+    spelt = {key.strip(): key for key in known}  # a value may end in blanks
+    names = [name if name in known else spelt.get(name, name) for name in names]
     for name in names:
         if name not in known:
             raise UsageError(f"--accept names the unknown proposal '{name}'.{did_you_mean(name, known)}")

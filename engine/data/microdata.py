@@ -52,7 +52,8 @@ class ColumnLabels:
     in it.  ``missing`` are raw values that the file's owner declared missing, ``missing_ranges`` numeric ranges of such
     values, both ends included.  ``format`` is the file's own display format (``F8.2``, ``%tdD_m_Y``, ``DATE9``), kept
     for writing the same format back, and ``measure`` one of :data:`MEASURES`.  ``notation`` is how its texts write
-    numbers, None where the texts say so themselves.
+    numbers, None where the texts say so themselves.  ``order`` are values from the lowest to the highest, where a file
+    ranks them without labels, as Parquet's ordered categories are.
     """
 
     label: str = ""
@@ -62,10 +63,11 @@ class ColumnLabels:
     format: str = ""
     measure: str = ""
     notation: Notation | None = None
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple((str(raw), str(label)) for raw, label in self.values))
-        for name in ("missing", "missing_ranges"):
+        for name in ("missing", "missing_ranges", "order"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         coded = [raw for raw, _ in self.values]
         repeated = first_twice(coded)

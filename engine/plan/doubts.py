@@ -22,7 +22,12 @@ from engine.plan.types import DEFAULT_MISSING, Plan
 
 _MISSING_WORD = re.compile(
     r"n\W?a\W?n?|\W*n\W?/\W?a\W*|none|null|nil|nan|[-–—?.*#]+|\.[a-z_]|missing|unknown|refused|refusal|dk|don'?t[\W_]+know|"
-    r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|no[\W_]+answer|"
+    r"not[\W_]+(asked|stated|known|available|applicable|reported|ascertained)([\W_]+code)?|"
+    r"no[\W_]+(answer|response)|prefer[\W_]+not[\W_]+to[\W_]+(say|answer)|declined|skipped|"
+    r"k\W+a\W*|keine[\W_]+(angaben?|antwort)|wei(ß|ss)[\W_]+nicht|unbekannt|verweigert|trifft[\W_]+nicht[\W_]+zu|"
+    r"ns\W*nc|n[oã]o?[\W_]+(sabe|contesta|responde|aplica)|nsp|ne[\W_]+sait[\W_]+pas|(sans|non)[\W_]+réponse|"
+    r"non[\W_]+(renseigné|concerné|so|risponde)|refus|inconnue?|desconocido|desconhecido|sconosciuto|onbekend|"
+    r"weet[\W_]+niet|geen[\W_]+antwoord|vet[\W_]+ej|"
     r"inapplicable|[-+]?inf(inity)?|#(div/0|value|ref|num|name|null)[!?]",
     re.IGNORECASE,
 )
@@ -39,7 +44,7 @@ _MOST_NEGATIVE = 6  # codes below 0, where all other numbers are not
 
 def reads_as_missing(text: str) -> bool:
     """Return whether a text is one of the usual codes or words for a missing answer."""
-    return _MISSING_WORD.fullmatch(text.strip()) is not None
+    return text.isspace() or _MISSING_WORD.fullmatch(text.strip()) is not None
 
 
 def says_answer(label: str) -> bool:
@@ -335,15 +340,16 @@ def records_of(column: RawColumn, values: Iterable[str], counts: np.ndarray | No
 
 def doubts(column: RawColumn) -> Iterator[Proposal]:
     """Proposals on the values of one column that are in doubt; only a person can decide them."""
-    name, same_kind = column.name, possible_answers(column)
-    for value in possible_codes(column):
-        why = ", as the other values are texts of the same kind," if value in same_kind else ""
+    name, same_kind, found = column.name, possible_answers(column), possible_codes(column)
+    blanks = tuple(filter(str.isspace, found))
+    for values in (*((value,) for value in found if value not in blanks), *[blanks] * bool(blanks)):
+        why = ", as the other values are texts of the same kind," if values[0] in same_kind else ""
         yield Proposal(
             "code",
             (name,),
-            f"'{name}' has {counted_values(column, (value,))}: an answer{why} or a code for a missing one.",
+            f"'{name}' has {counted_values(column, values)}: an answer{why} or a code for a missing one.",
             "It becomes missing; decline it where it is an answer.",
-            codes=((name, (value,)),),
+            codes=((name, values),),
             certain=False,
         )
     if codes := default_codes(column):

@@ -21,11 +21,35 @@ from engine.plan.entries import MISSING_LEVEL, AttributePlan, UnitColumns, unit_
 from engine.plan.households import household_numbers
 from engine.plan.types import DEFAULT_MISSING, DataPlan, Plan
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
+_MONTHS = tuple(
+    words.split()
+    for words in (
+        "january januar janvier enero gennaio januari janeiro",
+        "february februar février febrero febbraio februari fevereiro",
+        "march märz mars marzo maart março",
+        "april avril abril aprile",
+        "may mai mayo maggio mei maj maio",
+        "june juni juin junio giugno junho",
+        "july juli juillet julio luglio julho",
+        "august août agosto augustus augusti",
+        "september septembre septiembre settembre setembro",
+        "october oktober octobre octubre ottobre outubro",
+        "november novembre noviembre novembro",
+        "december dezember décembre diciembre dicembre dezembro",
+    )
 )
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS = tuple(
+    words.split()
+    for words in (
+        "monday montag lundi lunes lunedì maandag måndag segunda-feira",
+        "tuesday dienstag mardi martes martedì dinsdag tisdag terça-feira",
+        "wednesday mittwoch mercredi miércoles mercoledì woensdag onsdag quarta-feira",
+        "thursday donnerstag jeudi jueves giovedì donderdag torsdag quinta-feira",
+        "friday freitag vendredi viernes venerdì vrijdag fredag sexta-feira",
+        "saturday samstag samedi sábado sabato zaterdag lördag",
+        "sunday sonntag dimanche domingo domenica zondag söndag",
+    )
+)
 _SCALES = tuple(
     tuple(words.split(", "))
     for words in (
@@ -111,9 +135,13 @@ def _calendar(labels: Sequence[str]) -> _Key:
     """Months or weekdays, whole or cut to three letters or more; not both."""
     words = [label.strip(" .").casefold() for label in labels]
     for names in (_MONTHS, _WEEKDAYS):
-        known = [word for word in words if len(word) > 2 and any(name.startswith(word) for name in names)]
-        if 2 * len(known) > len(words):
-            place_of = {word: next(i for i, name in enumerate(names) if name.startswith(word)) for word in known}
+        place_of = {
+            word: i
+            for word in words
+            for i, same in reversed([*enumerate(names)])
+            if len(word) > 2 and any(name.startswith(word) for name in same)
+        }
+        if 2 * len(place_of) > len(words):
             return lambda label: _single(place_of.get(label.strip(" .").casefold()))
     return lambda label: None
 
@@ -298,7 +326,10 @@ def value_levels(attribute: AttributePlan, table: RawTable, missing: Sequence[st
     codes."""
     view = view_of(attribute, table, missing)
     levels = [level for level, kind in zip(view.levels, view.kinds, strict=True) if kind == "value"]
-    return tuple(levels if attribute.levels else natural_order(levels))
+    if attribute.levels:
+        return tuple(levels)
+    said = table.about(attribute.view[0]).order if len(attribute.view) == 1 else ()
+    return tuple(sorted(levels, key=said.index) if set(levels) <= set(said) else natural_order(levels))
 
 
 def _is_weight(column: RawColumn, profile: Facts) -> bool:
@@ -425,4 +456,6 @@ def _with_labels(attribute: AttributePlan, column: RawColumn) -> AttributePlan:
     named = [label_of.get(text, "") for text in coded]
     if not all(named) or len(set(named)) < len(named) or MISSING_LEVEL in named:
         return attribute
-    return replace(attribute, merge=tuple((label_of[text], (text,)) for text in in_order(coded)))
+    listed = [text for text in label_of if text in coded]
+    ordered = in_order(coded) if all(map(is_number, coded)) else listed
+    return replace(attribute, merge=tuple((label_of[text], (text,)) for text in ordered))

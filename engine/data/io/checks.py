@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 _HEADER_BYTES = 4 << 20
+_LINES_COMPARED = 20
 _QUOTED = re.compile(r'"(?:[^"]|"")*+(?:"|\Z)')
-_SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?("?)sep=([!-/:-@\[-`{-~\t])\1(?:\r\n|\r|\n)', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rb'(?:\xef\xbb\xbf)?("?)sep=([ -/:-@\[-`{-~\t])\1(?:\r\n|\r|\n)', re.IGNORECASE)
 _NO_UTF8 = "save it as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
 
 
@@ -68,6 +69,11 @@ def header(path: Path) -> tuple[list[str], str]:
     if not first.strip():
         raise EngineError(f"file '{path.name}' begins with an empty line; the first line must name the columns")
     delimiter = named or max(DELIMITERS, key=bare.count)
+    if not named and not bare.count(delimiter) and (other := _other_delimiter(text, bare)):
+        raise EngineError(
+            f"file '{path.name}' has one column, unless {_delimiter_name(other)} separates columns; say which in a line "
+            f"above the header, 'sep={other}' or 'sep=,'"
+        )
     csv.field_size_limit(_HEADER_BYTES)
     try:
         names = next(csv.reader([first], delimiter=delimiter))
@@ -77,6 +83,12 @@ def header(path: Path) -> tuple[list[str], str]:
     for n_before, number in enumerate(blank[1:], 1):
         names[number] = " " * (n_before + max(map(len, names)))
     return names, delimiter
+
+
+def _other_delimiter(text: str, header: str) -> str:
+    """A sign that may separate columns and stands in each of the first lines as often as in the header; "" if none."""
+    lines = [line for line in text.splitlines()[: _LINES_COMPARED + 1] if line][:_LINES_COMPARED]
+    return next((s for s in "^~: " if (n := header.count(s)) and all(line.count(s) == n for line in lines)), "")
 
 
 def _first_record(text: str, delimiters: str) -> tuple[str, str]:
@@ -118,9 +130,12 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
                         f"{n_fields} and no line end; write or copy it again"
                     )
                 if fields and len(fields) != n_fields:
+                    first = line == 2 + n_above  # all lines may differ from the header
                     return (
                         f"file '{path.name}': line {line} has {_fields(len(fields))}, {n_fields} were expected; "
                         f"a value that holds {_delimiter_name(delimiter)} must stand in quotes"
+                        + f", and line {1 + n_above} must name all columns, without a title above it"
+                        * first
                     )
                 line = reader.line_num + 1 + n_above
         except csv.Error:
@@ -262,6 +277,7 @@ def names_in_file(source: str, names: Sequence[str], clean: bool) -> dict[str, s
         if free != name and not clean:
             said = (
                 f"column {number} of {len(names)} has no name; name every column in the header line"
+                + ", the first one, without a title above it" * (sum(map(is_blank, names)) > 1)
                 if blank
                 else f"the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
                 "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark of "

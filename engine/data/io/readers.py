@@ -27,7 +27,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, NoRecords, UsageError
 from engine.common.os_support import arrow_file
-from engine.common.raw_values import index_codes, smallest
+from engine.common.raw_values import index_codes, smallest, texts
 from engine.common.untrusted import kind_of
 from engine.common.wording import is_blank
 from engine.data.io import checks
@@ -44,7 +44,7 @@ from engine.data.io.checks import (
     refuse_type,
 )
 from engine.data.io.labelled_readers import read_apart
-from engine.data.microdata import GroupedColumns, RawColumn, RawTable
+from engine.data.microdata import NO_LABELS, ColumnLabels, GroupedColumns, RawColumn, RawTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -386,7 +386,10 @@ def _parquet_columns(file: str, source: Any, names: Sequence[str]) -> Iterator[t
 
     for name in names:
         values = source.read(columns=[name]).column(name)
+        about = NO_LABELS
         if pa.types.is_dictionary(values.type):
+            if values.type.ordered and values.num_chunks:
+                about = ColumnLabels(order=tuple(texts(values.chunk(0).dictionary)))
             # A stored dictionary may hold unused or repeated values; only those that occur count.
             values = values.cast(values.type.value_type)
         if pa.types.is_null(values.type):
@@ -404,4 +407,4 @@ def _parquet_columns(file: str, source: Any, names: Sequence[str]) -> Iterator[t
             raise pa.ArrowInvalid("a column of another length")
         coded.dictionary.validate(full=True)
         indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        yield name, RawColumn(name, coded.dictionary, smallest(indices, len(coded.dictionary)))
+        yield name, RawColumn(name, coded.dictionary, smallest(indices, len(coded.dictionary)), about)

@@ -88,6 +88,10 @@ def test_every_tier_can_be_exported(tier: str) -> None:
     assert build_parser().parse_args(arguments).tier == tier
 
 
+def test_names_in_quotes_keep_their_blanks() -> None:
+    assert names(' a ,"b ", " c,d","e""f ",') == ["a", "b ", " c,d", 'e"f ']
+
+
 @pytest.mark.parametrize("text", ['a,"b', '"a', 'a,"b"c'])
 def test_a_quote_that_is_not_closed_is_no_list_of_names(text):
     with pytest.raises(argparse.ArgumentTypeError, match="no list of names"):

@@ -56,6 +56,13 @@ def test_accepted_proposals_are_written(capsys: pytest.CaptureFixture[str]) -> N
     assert 'columns = ["asked", "hours"]' in ended.out
 
 
+def test_blank_values_are_one_question_that_can_be_answered(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "blanks.csv").write_text("q,sex\n" + " ,f\n  ,m\na,f\nb,m\n" * 9)
+    assert run("blanks.csv", "--accept", "code:q: ", "--out", "p.toml") == 0
+    assert set(read_plan("p.toml").attributes[0].missing) == {" ", "  "}
+    assert "code:" not in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_what_only_may_be_a_weight_is_accepted_by_its_key_alone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{'mf'[i % 2]},{1 + i * 37 % 400 / 7 + i / 1000:.5f}" for i in range(400)]

@@ -156,7 +156,13 @@ def test_streamed_records_and_data_frames_say_the_same(tmp_path: Path) -> None:
         assert "NA" in swept.plan.attributes[0].levels
 
 
-@pytest.mark.parametrize("word", ["None", "n/a", "-", "not_asked_code", "Refused", "Don't know", "NULL", ".a", ".Z"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("None", "n/a", "-", "not_asked_code", "Refused", "Don't know", "NULL", ".a", ".Z", " ", "Prefer not to say"),
+        *("k. A.", "keine Angabe", "weiß nicht", "NS/NC", "No contesta", "ne sait pas", "Não sabe", "non so", "refus"),
+    ],
+)
 def test_words_that_may_mean_missing_are_listed(word: str) -> None:
     table = table_of(x=["some", word, "all", "some", word, "all"], sex=SEX)
     assert possible_codes(table.columns["x"]) == (word,)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import engine as sf
 from engine.common.errors import EngineError
+from engine.data.io.readers import read_table
 from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan import (
     AttributePlan,
@@ -235,6 +236,21 @@ def test_many_numbers_that_are_all_labelled_are_categories() -> None:
         first_plan(labelled(ColumnLabels(), values))
 
 
+def test_text_codes_with_labels_stand_as_the_labels_do() -> None:
+    about = ColumnLabels("", (("S", "Against"), ("N", "Neither"), ("A", "For"), ("X", "unused")))
+    (part,) = first_plan(labelled(about, ["A", "N", "S"] * 9)).attributes
+    assert part.levels == ("Against", "Neither", "For")
+
+
+def test_categories_that_a_file_ranks_stand_in_its_order(tmp_path: Path) -> None:
+    ranked = pd.Categorical(["fine", "bad", "so-so"] * 9, ["bad", "so-so", "fine", "never seen"], ordered=True)
+    pd.DataFrame({"q": ranked, "u": pd.Categorical(["b", "a", "b"] * 9, ["b", "a"])}).to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert [part.levels for part in first_plan(table).attributes] == [("bad", "so-so", "fine"), ("a", "b")]
+    silent = with_levels_in_order(Plan(DataPlan((AttributePlan("q"), AttributePlan("u")))), table)
+    assert [part.levels for part in silent.attributes] == [("bad", "so-so", "fine"), ()]
+
+
 BANDS = ["<5", "5-9", "10-14", "15-19", "100+"]
 ORDERED = [
     BANDS,
@@ -272,6 +288,10 @@ ORDERED = [
     ["moins de 18 ans", "18 à 29 ans", "100 ans et plus"],
     ["menos de 5", "5 a 14", "15 a 64", "más de 64"],
     ["onder 20", "20 tot 65", "65 en ouder"],
+    ["Januar", "März", "Oktober"],
+    ["janv.", "févr.", "août", "déc."],
+    ["ene", "abr", "ago", "dic"],
+    ["lunes", "martes", "miércoles", "domingo"],
 ]
 
 

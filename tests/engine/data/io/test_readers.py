@@ -109,6 +109,16 @@ def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Monkey
             "file 'a.csv': line 17 has 2 fields, 3 were expected; a value that holds ',' must stand in quotes",
         ),
         (
+            "Survey of 2020\n1,2,3\n",
+            "file 'a.csv': line 2 has 3 fields, 1 were expected; a value that holds ',' must stand in quotes, and line "
+            "1 must name all columns, without a title above it",
+        ),
+        (
+            "Survey,,\na,b,c\n1,2,3\n",
+            "file 'a.csv': column 2 of 3 has no name; name every column in the header line, the first one, without a "
+            "title above it, for example 'column_2'",
+        ),
+        (
             'a;b\n"1\n\n1";2\n3;secret;5\n',
             "file 'a.csv': line 5 has 3 fields, 2 were expected; a value that holds ';' must stand in quotes",
         ),
@@ -519,3 +529,14 @@ def test_several_empty_names_are_offered_clean_ones(tmp_path: Path, header: str)
         assert list(found.names) == ["a", "column_2", "b", "column_4", "column_5"]
         values = [[column.values[i].as_py() for i in column.codes.tolist()] for column in found.columns.values()]
         assert values == [["1", "6"], ["2", "7"], ["3", "8"], ["4", "9"], ["5", ""]]
+
+
+@pytest.mark.parametrize("sign", ["^", "~", " ", ":"])
+def test_a_sign_that_may_separate_columns_is_asked_about(tmp_path: Path, sign: str) -> None:
+    lines = f"a{sign}b\n1{sign}2\n2{sign}1\n"
+    for read in (read_table, open_stream):
+        with pytest.raises(EngineError, match="one column"):
+            read(write(tmp_path / "a.csv", lines))
+    assert tuple(read_table(write(tmp_path / "b.csv", f"sep={sign}\n{lines}")).names) == ("a", "b")
+    assert tuple(read_table(write(tmp_path / "c.csv", f"sep=,\n{lines}")).names) == (f"a{sign}b",)
+    assert tuple(read_table(write(tmp_path / "d.csv", f"{lines}3\n")).names) == (f"a{sign}b",)
