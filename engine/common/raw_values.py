@@ -27,19 +27,21 @@ def as_text(values: pa.Array) -> pa.Array:
 
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return values
-    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+    if holds_bytes(values.type):
         return pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
-    try:
-        written = values.cast(pa.string())
-    except pa.ArrowInvalid:
-        if not pa.types.is_fixed_size_binary(values.type):
-            raise
-        written = pa.array([None if v is None else v.hex() for v in values.to_pylist()], pa.string())
+    written = values.cast(pa.string())
     if not pa.types.is_floating(values.type):
         return written
     import pyarrow.compute as pc
 
     return pc.if_else(pc.equal(written, "-0"), "0", written)
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Return whether values of a type are bytes, of any or of one length as UUIDs are."""
+    import pyarrow as pa
+
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
 def n_written(values: pa.Array) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.common.raw_values import index_codes, n_written, nan_mask, smallest
+from engine.common.raw_values import holds_bytes, index_codes, n_written, nan_mask, smallest
 from engine.data.microdata import RawColumn
 
 if TYPE_CHECKING:
@@ -74,6 +74,17 @@ def one_length(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> int:
     return next(iter(lengths.values()))
 
 
+def refuse_zero_bytes(column: str, texts: pa.Array) -> None:
+    """Refuse (:class:`EngineError`) texts that end within for the readers of every format but Parquet."""
+    import pyarrow.compute as pc
+
+    if pc.any(pc.match_substring(texts, "\0")).as_py():
+        raise EngineError(
+            f"column '{column}' has texts with a zero byte, which only Parquet files can hold; take it out of the "
+            "data, or release them as Parquet alone"
+        )
+
+
 def clock_times(values: pa.Array) -> pa.Array:
     """Date-times as the clocks of their time zone showed them; those without a zone as they are."""
     import pyarrow.compute as pc
@@ -92,7 +103,7 @@ def value_notes(
     kind, notes = values.type.value_type if pa.types.is_dictionary(values.type) else values.type, []
     if pa.types.is_timestamp(kind) and kind.tz is not None and not has_zones:
         notes.append(f"'{column}' has times of the zone {kind.tz}: {file} has its clock times, without the zone.")
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if holds_bytes(kind):
         notes.append(f"'{column}' holds bytes: {file} has them in hexadecimal.")
     if pa.types.is_duration(kind):
         notes.append(f"'{column}' holds spans of time: {file} has them as numbers ({_UNITS[kind.unit]}).")

@@ -71,8 +71,8 @@ def header(path: Path) -> tuple[list[str], str]:
     delimiter = named or max(DELIMITERS, key=bare.count)
     if not named and not bare.count(delimiter) and (other := _other_delimiter(text, bare)):
         raise EngineError(
-            f"file '{path.name}' has one column, unless {_delimiter_name(other)} separates columns; say which in a line "
-            f"above the header, 'sep={other}' or 'sep=,'"
+            f"file '{path.name}' has one column, unless {_delimiter_name(other)} separates columns; say which in a "
+            f"line above the header, 'sep={other}' or 'sep=,'"
         )
     csv.field_size_limit(_HEADER_BYTES)
     try:
@@ -232,7 +232,7 @@ def parquet_errors(path: Path) -> Iterator[None]:
 
 
 def refuse_type(file: str, column: Any) -> None:
-    """Refuse (:class:`EngineError`) a column of a schema that holds no plain values."""
+    """Refuse (:class:`EngineError`) a column of a schema that holds no plain values, or times of an unknown zone."""
     import pyarrow as pa
 
     arrow_type = column.type
@@ -243,6 +243,14 @@ def refuse_type(file: str, column: Any) -> None:
             f"file '{file}': column '{column.name}' has the type {type(arrow_type).__name__}, wanted are plain values "
             "(numbers, text, truth values, dates); flatten or leave it out"
         )
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
+        try:
+            pa.array([0], arrow_type).cast(pa.string())
+        except pa.ArrowInvalid:
+            raise EngineError(
+                f"file '{file}': column '{column.name}' has times of a zone that this computer does not know, "
+                f"{arrow_type.tz!r}; store them in UTC or as text"
+            ) from None
 
 
 def check_names(file: str, names: Sequence[str]) -> None:

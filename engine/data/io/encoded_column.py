@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.common.errors import EngineError
 from engine.common.raw_values import as_text, is_number, nan_mask, numbers
-from engine.data.io.arrow_columns import clock_times, one_array, plain_values, value_notes
+from engine.data.io.arrow_columns import clock_times, one_array, plain_values, refuse_zero_bytes, value_notes
 from engine.data.microdata import ColumnLabels
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Bytes of a name, what its signs are, words it must not be, and whether capitals are told apart."""
+    """Bytes of a name, how it begins, what its signs are, words it must not be, and whether capitals are told apart."""
 
     most_bytes: int
-    first: str
+    begins: Callable[[str], bool]
     others: str
     reserved: frozenset[str]
     cased: bool
@@ -41,12 +41,12 @@ _STATA_WORDS = (
 _RULES: dict[str, _Rule] = {
     "sav": _Rule(
         64,
-        r"[^\W\d_]|@",
+        str.isalpha,
         r"[\w.@#$]",
         frozenset(("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")),
         cased=False,
     ),
-    "dta": _Rule(32, r"[A-Za-z_]", r"[A-Za-z0-9_]", frozenset(_STATA_WORDS), cased=True),
+    "dta": _Rule(32, lambda sign: not sign.isdigit(), r"[A-Za-z0-9_]", frozenset(_STATA_WORDS), cased=True),
 }
 
 
@@ -61,26 +61,26 @@ def short_names(names: Sequence[str], form: Form) -> dict[str, str]:
     def folded(name: str) -> str:
         return name if rule.cased else name.upper()
 
-    fits = re.compile(f"(?:{rule.first}){rule.others}*")
+    fits = re.compile(f"(?:{rule.others})+")
     short: dict[str, str] = {}
-    used: set[str] = set()
+    used = set(rule.reserved)
     for name in names:
-        good = fits.fullmatch(name) and not name.endswith(".") and folded(name) not in rule.reserved
+        good = fits.fullmatch(name) and rule.begins(name[0]) and not name.endswith(".")
         if good and len(name.encode()) <= rule.most_bytes and folded(name) not in used:
             short[name] = name
             used.add(folded(name))
     for name in names:
         if name not in short:
-            short[name] = _shortened(name, rule, used, folded(name) in rule.reserved)
+            short[name] = _shortened(name, rule, used)
             used.add(folded(short[name]))
     return {name: short[name] for name in names}
 
 
-def _shortened(name: str, rule: _Rule, used: set[str], reserved: bool) -> str:
+def _shortened(name: str, rule: _Rule, used: Collection[str]) -> str:
     text = "".join(sign if re.fullmatch(rule.others, sign) else "_" for sign in name).rstrip(".") or "_"
-    if not re.fullmatch(rule.first, text[0]):
+    if not rule.begins(text[0]):
         text = "v" + text
-    number = 2 if reserved else 0
+    number = 0
     while True:
         end = str(number) if number else ""
         short = _cut_name(text, rule.most_bytes - len(end)) + end
@@ -201,6 +201,8 @@ def encode(column: str, name: str, values: Any, about: ColumnLabels, form: Form,
     values = one_array(plain_values(values))
     arrow_type = values.type
     notes = value_notes(column, values, file)
+    if pa.types.is_duration(arrow_type):
+        values, arrow_type = values.cast(pa.int64()), pa.int64()
     if pa.types.is_null(arrow_type):
         return EncodedColumn(column, name, np.full(len(values), np.nan), about, False, "")
     if pa.types.is_boolean(arrow_type):
@@ -228,6 +230,7 @@ def _text(column: str, name: str, values: pa.Array, about: ColumnLabels, form: F
 
     coded = values.dictionary_encode()
     text = as_text(coded.dictionary)
+    refuse_zero_bytes(column, text)
     is_string = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     plain = about.notation_of(text).is_plain
     numeric = _as_numbers(text, about) if is_string and plain else None

@@ -24,7 +24,15 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.common.os_support import FULL, arrow_file, aside, is_full
 from engine.common.raw_values import as_text, is_number
-from engine.data.io.arrow_columns import clock_times, merged_note, one_array, one_length, plain_values, value_notes
+from engine.data.io.arrow_columns import (
+    clock_times,
+    merged_note,
+    one_array,
+    one_length,
+    plain_values,
+    refuse_zero_bytes,
+    value_notes,
+)
 from engine.data.io.checks import refuse_cut
 from engine.data.io.encoded_column import EncodedColumn, Form
 from engine.data.microdata import NO_LABELS, ColumnLabels
@@ -278,6 +286,7 @@ def _lines(name: str, values: pa.Array | pa.ChunkedArray, end: str, nothing: str
     texts = as_text(coded.dictionary).cast(kind)
     if pa.types.is_temporal(coded.dictionary.type) and pc.any(pc.starts_with(texts, "<")).as_py():
         raise EngineError(f"column '{name}' has dates of no year that can be written as text; recode them first")
+    refuse_zero_bytes(name, texts)
     special = pc.match_substring_regex(texts, _QUOTED)
     if pc.any(special).as_py():
         doubled = pc.replace_substring(texts, '"', '""')

@@ -141,6 +141,13 @@ def test_decimals_of_a_database_are_written_however_wide_their_type(tmp_path: Pa
     assert columns_of(read_table(tmp_path / name))["pay"] == list(map(float, cents))
 
 
+@pytest.mark.parametrize(("name", "write"), WRITERS)
+def test_spans_of_time_are_numbers(tmp_path: Path, name: str, write: Writer) -> None:
+    spans = pa.array([1500, None], pa.duration("ms"))
+    assert len(write(tmp_path / name, {"x": spans})) == 1
+    assert columns_of(read_table(tmp_path / name))["x"] == [1500, None]
+
+
 def test_truth_values_get_labels(tmp_path: Path) -> None:
     write_sav(tmp_path / "a.sav", {"b": pa.array([True, False, None])}, {"b": ColumnLabels("Truth")})
     table = read_table(tmp_path / "a.sav")
@@ -154,6 +161,8 @@ def test_truth_values_get_labels(tmp_path: Path) -> None:
         (write_sav, {"x": pa.array(["t" * 40_000])}, None, "column 'x' has a text of 40,000 bytes, and a.f can hold"),
         (write_dta, {"x": pa.array([2**53 + 1])}, None, "whole numbers of more than 15 digits"),
         (write_sav, {"x": pa.array([np.inf])}, None, "has infinite numbers"),
+        (write_sav, {"x": pa.array(["a\0b"])}, None, "column 'x' has texts with a zero byte, which only Parquet"),
+        (write_dta, {"x": pa.array(["a\0b"])}, None, "column 'x' has texts with a zero byte, which only Parquet"),
         (write_sav, {"x": pa.array([1]), "y": pa.array([1, 2])}, None, "all must be equally long"),
     ],
 )
@@ -211,10 +220,18 @@ def test_neighbouring_missing_codes_become_a_range(tmp_path: Path) -> None:
     [
         ("dta", ["age", "AGE", "int", "2nd wave", "ä"], ["age", "AGE", "int2", "v2nd_wave", "_"]),
         ("sav", ["age", "AGE", "by", "my name", "x."], ["age", "AGE2", "by2", "my_name", "x"]),
+        ("dta", ["str5", "@b", "$n", "if"], ["str5100", "_b2", "_n2", "if2"]),
+        ("sav", ["@b", "Ⅳ", "½", "a½", "#by"], ["v@b", "vⅣ", "v½", "a½", "v#by"]),
     ],
 )
-def test_names_that_a_format_refuses_are_made_anew(form: Form, names: list[str], wanted: list[str]) -> None:
+def test_names_that_a_format_refuses_are_made_anew(
+    tmp_path: Path, form: Form, names: list[str], wanted: list[str]
+) -> None:
     assert list(short_names(names, form).values()) == wanted
+    write = {"sav": write_sav, "dta": write_dta}[form]
+    assert len(write(tmp_path / f"a.{form}", {name: pa.array([1]) for name in names})) == sum(
+        name not in wanted for name in names
+    )
 
 
 @pytest.mark.slow

@@ -540,3 +540,11 @@ def test_a_sign_that_may_separate_columns_is_asked_about(tmp_path: Path, sign: s
     assert tuple(read_table(write(tmp_path / "b.csv", f"sep={sign}\n{lines}")).names) == ("a", "b")
     assert tuple(read_table(write(tmp_path / "c.csv", f"sep=,\n{lines}")).names) == (f"a{sign}b",)
     assert tuple(read_table(write(tmp_path / "d.csv", f"{lines}3\n")).names) == (f"a{sign}b",)
+
+
+def test_times_of_an_unknown_zone_are_refused_with_their_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"w": pa.array([0, 1], pa.timestamp("s", "Mars/Olympus"))}), path)
+    for read in (read_table, open_stream):
+        with pytest.raises(EngineError, match="column 'w' has times of a zone that this computer does not know"):
+            read(path)
