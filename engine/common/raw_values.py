@@ -41,7 +41,9 @@ def holds_bytes(kind: pa.DataType) -> bool:
     """Return whether values of a type are bytes, of any or of one length as UUIDs are."""
     import pyarrow as pa
 
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return any(
+        is_kind(kind) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    )
 
 
 def n_written(values: pa.Array) -> int:

@@ -58,6 +58,10 @@ def read_codebook(path: str | Path) -> Codebook:
         raise UsageError(f"file '{file}': {error}") from None
 
 
+_QUOTED_LABEL = re.compile(r'(?:(?<=;)|^)\s*([^;"=]+=)\s*"((?:[^"]|"")*)"\s*(?=;|$)')
+"""A pair whose label alone stands in quotes, ``2="South; East"``, in place of the whole pair."""
+
+
 def _row(entry: dict[str, str]) -> CodebookRow | None:
     if not any(entry.values()):
         return None
@@ -76,7 +80,7 @@ def _row(entry: dict[str, str]) -> CodebookRow | None:
 
 
 def _list(entry: dict[str, str], field: str) -> tuple[str, ...]:
-    text = entry.get(field, "")
+    text = _QUOTED_LABEL.sub(r'"\1\2"', entry.get(field, ""))
     try:
         items = next(csv.reader([text], delimiter=";", skipinitialspace=True), [])
     except csv.Error:  # a line end outside of quotes, or more text than a list can be
@@ -130,6 +134,7 @@ class CodebookRow:
             raise UsageError(
                 f"codebook, column '{self.name}': measure is '{self.measure}', must be one of {', '.join(MEASURES[1:])}"
             )
+        self.column(self.name)  # two labels of one value are refused here, by name
 
     def column(self, name: str) -> ColumnPlan:
         """What a plan says of the column ``name`` by this row."""

@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import Literal, TypedDict, get_args
 
-from engine.common.errors import Remedy, UsageError, did_you_mean
+from engine.common.errors import EngineError, Remedy, UsageError, did_you_mean
 from engine.common.raw_values import Notation, is_number
 from engine.common.untrusted import fits
 from engine.common.wording import quoted, text_of
@@ -430,7 +430,10 @@ class ColumnPlan:
             )
         if self.thousands and self.thousands == self.decimal:
             raise UsageError(f"column '{self.name}': decimal and thousands are the same sign; leave one out")
-        self.of(ColumnLabels())
+        try:
+            self.of(ColumnLabels())
+        except EngineError as error:
+            raise UsageError(f"column '{self.name}': {error}") from None
 
     @property
     def notation(self) -> Notation | None:

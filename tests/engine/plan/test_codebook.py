@@ -181,12 +181,29 @@ def test_its_own_name_wins_over_a_pattern_and_the_first_pattern_over_the_next() 
             "column 'sex': missing is no list with ; between; write a part",
         ),
         ('name,values\nsex,"1=a\rb"\n', "column 'sex': values is no list with ; between"),
+        ("name,values\nsex,1=Male; 1=Men\n", r"file 'book\.csv': column 'sex': the value '1' has two labels"),
         ("name,values\nsex,Male\n", "column 'sex': values holds 'Male', must be written as 1=Male; 2=Female"),
     ],
 )
 def test_a_wrong_codebook_is_said(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         book(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ('2="South; East"', "South; East"),
+        ('"2=South; East"', "South; East"),
+        ('2 = "South ""; East"', 'South "; East'),
+        ('2=15" screen', '15" screen'),
+        ("2='South'", "'South'"),
+    ],
+)
+def test_a_label_with_a_semicolon_stands_in_quotes(tmp_path: Path, written: str, label: str) -> None:
+    cell = f"1=North; {written};3=West".replace('"', '""')
+    (row,) = book(tmp_path, f'name,values\nreg,"{cell}"\n').rows
+    assert row.values == (("1", "North"), ("2", label), ("3", "West"))
 
 
 @pytest.mark.parametrize(
