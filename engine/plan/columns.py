@@ -134,7 +134,7 @@ _TIME = re.compile(
 )
 _UNIT_NAME = re.compile(
     r"(^|_)(hid|hh_?(id|num|no|nr|number|key|serial)|house(hold)?(_?(id|num|no|nr|number|key|serial))?|serial(no)?|"
-    r"dwelling(_?(id|no|number))?|fam(ily)?_?(id|no|number)|qhhnum)\d*($|_)",
+    r"h_?serial[a-z]?|hh?_?ref|dwelling(_?(id|no|number))?|fam(ily)?_?(id|no|number)|qhhnum)\d*($|_)",
     re.IGNORECASE,
 )
 _MOST_MEMBERS = 15  # of a household; larger groups are places, schools or classes
@@ -151,6 +151,8 @@ _MOST_FLAG_LEVELS = 12
 
 def is_id(column: Partition, facts: Facts) -> bool:
     """Return whether a column numbers the records, or groups of them such as households."""
+    if is_weight(column.raw, facts):
+        return False
     if facts.looks_like_id:
         return not is_measured(column.raw)
     if not column.nearly_unique or len(column.codes) <= 50 or column.raw.notation != PLAIN:

@@ -333,8 +333,8 @@ def value_levels(attribute: AttributePlan, table: RawTable, missing: Sequence[st
 
 
 def _is_weight(column: RawColumn, profile: Facts) -> bool:
-    """Return whether a column of few values is a weight, which is no category."""
-    return profile.categorical and not profile.labelled and is_weight(column, profile)
+    """Return whether a column is a weight and would be taken for a category or an id."""
+    return (profile.categorical or profile.looks_like_id) and not profile.labelled and is_weight(column, profile)
 
 
 def _refuse_unnamed(name: str, column: RawColumn, profile: Facts) -> None:

@@ -32,11 +32,15 @@ _LINE_NAME = re.compile(
 )
 _PART_NAME = re.compile(
     r"\w*hh_?(id|no|nr|num|key|serial|ld)\w*|hh|hid\d*|house(hold)?\w*|(h|m)?v00[124]|clust(er)?\w*|serial\w*|"
-    r"dwell\w*|struct\w*|addr(ess)?\w*|ea_?(no|id|code)?|psu|segment\w*|famil?y?_?(id|no|num)\w*|quest(ionnaire)?_?(no|id)",
+    r"dwell\w*|b(ui)?ld(in)?g\w*|struct\w*|addr(ess)?\w*|ea_?(no|id|code)?|psu|segment\w*|famil?y?_?(id|no|num)\w*|quest(ionnaire)?_?(no|id)",
     re.IGNORECASE,
 )
 _DESIGN_NAME = re.compile(
     r"[hm]?v(00[124]|021)|clust(er)?(_?(id|no|nr|num|number|code))?|(psu|ea)(_?(id|no|nr|num|number|code))?",
+    re.IGNORECASE,
+)
+_PERIOD_NAME = re.compile(
+    r"year|wave|month|quarter|round|period|jahr|welle|ann[ée]e|trimestre|(^|_)(sample|a[nñ]i?o|yr|qtr)($|_|\d)",
     re.IGNORECASE,
 )
 _MOST_LINES = 60
@@ -44,7 +48,7 @@ _MOST_MEMBERS = 15
 _IN_HOUSEHOLDS, _SEVERAL, _FOLLOWS = 0.98, 0.05, 0.95
 _FEWEST = 50  # records
 _FEW_GAPS = 0.02  # share of records without a part of their household's number that are left out of the search
-_MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, and columns that may be part of it
+_MOST_PARTS, _MOST_TRIED = 3, 12  # columns of a number, one more by name, and columns that may be part of it
 _SECONDS = 20  # second members of whom the first is looked for, before all are
 _HEAD = 2000  # households or records that are compared before all are
 
@@ -93,6 +97,8 @@ def household_numbers(table: RawTable, facts_of: Mapping[str, Facts]) -> Househo
         together = _named_parts(others, [members[name] for name in named])
         together = together or _numbered_parts(others, {name: members[name] for name in named or members})
         lines = tuple(name for name in lines if name not in together)
+    if not together and single and single[0] in by_name:
+        together = _in_periods(by_name[single[0]], columns)
     if len(together) == 1:
         single = (*together, *(name for name in single if name not in together))
     if len(together) < 2:
@@ -339,9 +345,22 @@ def _adjoin(units: Units) -> bool:
     return int(np.count_nonzero(np.diff(units.of_record))) + 1 == len(units)
 
 
+def _in_periods(number: RawColumn, columns: Sequence[RawColumn]) -> tuple[str, ...]:
+    """A household's number with the year or wave in which it is numbered, where each comes again in later ones."""
+    n_runs = int(np.count_nonzero(np.diff(number.codes))) + 1
+    if n_runs > len(number.values):
+        for period in columns:
+            if period.name != number.name and _PERIOD_NAME.search(period.name):
+                units = Units.of_columns([period.codes, number.codes])
+                if len(units) == n_runs and _adjoin(units):
+                    return _in_file_order((period, number), columns)
+    return ()
+
+
 def _choices(columns: Sequence[RawColumn]) -> Iterator[tuple[RawColumn, ...]]:
     for size in range(2, _MOST_PARTS + 1):
         yield from combinations(columns, size)
+    yield from combinations([column for column in columns if _PART_NAME.fullmatch(column.name)], _MOST_PARTS + 1)
 
 
 def _in_file_order(parts: Sequence[RawColumn], columns: Sequence[RawColumn]) -> tuple[str, ...]:

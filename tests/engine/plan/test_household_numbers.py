@@ -259,3 +259,35 @@ def test_a_weight_that_rises_with_the_households_numbers_none() -> None:
     raw = table_of({**columns, "hhid": household, "HHWT": household + 50, "factor_exp": household // 10 + 175})
     assert found(raw).numbers.isdisjoint({"HHWT", "factor_exp"})
     assert {"HHWT", "factor_exp"} <= set(first_plan(raw).data.carry)
+
+
+def test_a_weight_of_whole_numbers_that_all_differ_is_no_id() -> None:
+    columns = persons(20, 6, np.random.default_rng(4))
+    raw = table_of({**columns, "PWSSWGT": np.random.default_rng(5).permutation(len(columns["sex"])) * 13577 + 10**6})
+    assert dependencies(raw).weights == ("PWSSWGT",) and dependencies(raw).ids == ()
+    assert first_plan(raw).data.id is None and "PWSSWGT" in first_plan(raw).data.carry
+
+
+def test_numbers_of_buildings_dwellings_and_households_within_each_other_are_found() -> None:
+    columns = persons(30, 12, np.random.default_rng(6))
+    inner = columns.pop("inner") - 1
+    nested = {"EA": columns.pop("outer"), "BLDG": inner // 4 + 1, "DWELL": inner // 2 % 2 + 1, "HH": inner % 2 + 1}
+    assert found(table_of({**nested, **columns})).together == tuple(nested)
+
+
+@pytest.mark.parametrize("year", ["YEAR", "wave", "syear"])
+def test_a_number_that_comes_again_each_year_goes_with_the_year(year: str) -> None:
+    columns = persons(3, 60, np.random.default_rng(7))
+    del columns["line"]
+    renamed = {year: columns.pop("outer") + 2016, "SERIAL": columns.pop("inner"), **columns}
+    assert found(table_of(renamed)).together == (year, "SERIAL")
+    once = {**renamed, "SERIAL": renamed["SERIAL"] + 1000 * renamed[year]}
+    assert found(table_of(once)).together == () and found(table_of(once)).single == ("SERIAL",)
+
+
+def test_texts_that_number_households_by_name_are_found() -> None:
+    columns = persons(20, 6, np.random.default_rng(8))
+    del columns["line"]
+    household = columns.pop("outer") * 100 + columns.pop("inner")
+    texts = np.array([f"H{number:05}" for number in household.tolist()])
+    assert found(table_of({"hserial": texts, **columns})).single == ("hserial",)
