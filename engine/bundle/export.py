@@ -17,7 +17,7 @@ from engine.bundle.writers import write_for_analyst, write_for_public
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.output import Message, Report
 from engine.data.microdata import RawTable
-from engine.decision.states import altered_since, decision_status
+from engine.decision.states import check_unaltered, decision_status
 from engine.decision.verdict_log import STREAMED, VERDICT
 from engine.plan.entries import check_include, rate_range
 from engine.release.scenarios import RunStatus
@@ -106,7 +106,7 @@ def _approved(study: Study, candidate: str | None) -> str:
             "next state; an analyst's bundle needs no approval",
             Remedy.APPROVAL,
         )
-    _unchanged_since_approval(study)
+    check_unaltered(entries(study), "approved")
     approved = f"{status.choice.label}/{status.choice.replicate}"
     if candidate not in (None, status.choice.label, approved):
         raise UsageError(
@@ -137,17 +137,6 @@ def _check_not_withheld(study: Study) -> None:
             "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
             f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate",
             Remedy.RECOMMEND,
-        )
-
-
-def _unchanged_since_approval(study: Study) -> None:
-    """Refuse a public bundle where the plan departed from what was approved, or what is said in public was changed,
-    after the board had decided."""
-    if altered := altered_since(entries(study), "approved"):
-        raise UsageError(
-            f"{altered.words} after the board had approved the release (entry {altered.number} of the decision "
-            "log); take the recommendation back, submit it again and have it approved",
-            Remedy.TAKE_BACK,
         )
 
 

@@ -16,8 +16,7 @@ from engine.bundle.readers import Refused
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import ColumnLabels, Microdata, RawColumn, RawTable
-from engine.decision.meant_run import meant_run
-from engine.decision.states import decision_status
+from engine.decision.states import decision_status, meant_run
 from engine.frontier.risk_utility_map import check_realisation, refuse_void
 from engine.measures import call
 from engine.plan.coding import code

@@ -260,15 +260,15 @@ def map_of(study: Study, args: argparse.Namespace, *, fresh: bool = False) -> Ri
 
 def unmet_lines(study: Study, view: RiskUtilityMap, bound: float | None, path: str) -> list[str]:
     """The remedies where no candidate meets a bound, and the commands for them; nothing where one does."""
+    from engine.decision.bounds import unmet_bound
     from engine.decision.statements import words
-    from engine.decision.unmet_bound import unmet_bound, unmet_statements
 
     unmet = None if bound is None else unmet_bound(study, view, bound)
     if unmet is None:
         return []
-    lines = list(map(words, unmet_statements(unmet, view)))
-    if unmet.trend is not None and unmet.trend.next_rate is not None:
-        lines.append(f"to add a rate: frontier sweep DATA --study {path} --rates {unmet.trend.next_rate} --extend")
+    lines = list(map(words, unmet.statements))
+    if unmet.next_rate:
+        lines.append(f"to add a rate: frontier sweep DATA --study {path} --rates {unmet.next_rate} --extend")
     if unmet.coarse_keys:
         lines.append("to merge levels: edit the plan, then: frontier sweep DATA --study NEW --plan PLAN")
     return lines

@@ -138,7 +138,7 @@ def run_plan_document(args: argparse.Namespace) -> None:
     if args.data:
         from engine.plan.coding import code
         from engine.plan.samples import open_source
-        from engine.report.plan_counts import count_plan
+        from engine.report.plan_document import count_plan
         from engine.sweeps.sweep import table_for
 
         counts = count_plan(

@@ -49,7 +49,7 @@ def add_commands(commands: Commands) -> None:
 def run_show(args: argparse.Namespace) -> None:
     """List candidates."""
     from engine.measures.planned import check_bounded
-    from engine.report.candidate_table import as_csv, as_json, columns_of, realisation_rows, scenario_rows
+    from engine.report.candidate_table import as_csv, as_json, run_table, scenario_table
     from engine.report.unit_counts import unit_columns, with_units
     from engine.study.study import Study
 
@@ -60,9 +60,9 @@ def run_show(args: argparse.Namespace) -> None:
             check_bounded(view.measures[view.risk], args.max_risk)
         advice = unmet_lines(study, view, args.max_risk, args.study) if args.by == "scenario" else []
         progress, choices, plan = study.progress, study.choices.all(), study.plan.decision
-        make = scenario_rows if args.by == "scenario" else realisation_rows
-        rows = with_units(make(view, args.max_risk, args.slope, args.undominated), study)
-        columns = unit_columns(columns_of(view, args.by, args.max_risk), study)
+        make = scenario_table if args.by == "scenario" else run_table
+        columns, rows = make(view, args.max_risk, args.slope, args.undominated)
+        columns, rows = unit_columns(columns, study), with_units(rows, study)
         cancelled = _cancelled(study, view) if args.format == "table" else ""
     limit = args.max_risk
     if plan.max_risk is not None and (args.risk, limit, args.slope) == (None, None, None):

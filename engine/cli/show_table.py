@@ -17,7 +17,7 @@ from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenario
 from engine.release.spec import ReleaseSpec
-from engine.report.candidate_table import NO_CHANGE, quantile_columns
+from engine.report.candidate_table import NO_CHANGE
 from engine.report.unit_counts import COLUMNS
 
 Row = Mapping[str, Any]
@@ -92,7 +92,7 @@ def brief_columns(
         before.append(Column("households", cells, right=True))
     after = [Column("standing", [standing(row) for row in rows])]
     if bounded and view.single_runs is not None:
-        (quantile,) = named_columns(rows, quantile_columns(view)[:1])
+        (quantile,) = named_columns(rows, [f"{view.measures[view.risk]}_quantile"])
         after.insert(0, replace(quantile, title=f"{float(100 * view.single_runs.probability):.3g} % of runs"))
     with_errors = [*before, *(_figures(rows, call, short[call]) for call in calls), *after]
     if width is None or _least_width(with_errors) <= width:

@@ -213,7 +213,7 @@ def run_recheck(args: argparse.Namespace) -> None:
     """Run finalists on fresh replicates; list their figures in the sweep and on the fresh runs."""
     from engine.decision.choice import finalists
     from engine.decision.verdict_log import verdict_words
-    from engine.report.candidate_table import scenario_rows
+    from engine.report.candidate_table import scenario_table
     from engine.report.detected import attack_choice
     from engine.report.unit_counts import with_units
     from engine.study.keys import key_path, read_key
@@ -235,7 +235,7 @@ def run_recheck(args: argparse.Namespace) -> None:
             (f"in the sweep ({plural(len(labels), 'scenario')}):", view, False),
             ("on fresh replicates:", fresh_view, True),
         ):
-            rows = [row for row in scenario_rows(figures) if row["id"] in labels]
+            rows = [row for row in scenario_table(figures)[1] if row["id"] in labels]
             tables.append((title, figures, with_units(rows, study, fresh=fresh)))
     for title, figures, rows in tables:
         say(title)

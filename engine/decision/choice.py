@@ -10,9 +10,9 @@ import numpy as np
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.wording import lower_first
-from engine.decision.bound_words import figure_words
-from engine.decision.gate import ReleasedRun, gate, released_run
-from engine.decision.statements import Statement, of_severity, percent
+from engine.decision.bounds import figure_words
+from engine.decision.gate import ReleasedRun, figure_or_none, gate, released_run
+from engine.decision.statements import Statement, percent
 from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
@@ -20,7 +20,7 @@ from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded
 from engine.release.scenarios import Choice, Results
 from engine.study.decision_log import append, check_seal
-from engine.study.map_reader import objective_indices, realisation_of, risk_bound, risk_utility_map
+from engine.study.map_reader import objective_indices, realisation_of, risk_utility_map
 from engine.study.study import Study
 
 NAMED_BY_HAND = "named by hand"
@@ -29,11 +29,20 @@ NAMED_BY_HAND = "named by hand"
 
 def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
     """The scenarios that the plan's rule picks on a map: one, two where a slope is an edge's, none without a rule."""
-    plan = study.plan.decision
-    if plan.max_risk is not None:
-        check_bounded(view.measures[view.risk], float(plan.max_risk))
-        return [view.under_bound(float(plan.max_risk))]
-    return view.by_slope(float(plan.slope)) if plan.slope is not None else []
+    return _by_rule(view, *_planned(study))
+
+
+def _planned(study: Study) -> tuple[float | None, float | None]:
+    """The plan's bound and slope."""
+    bound, slope = study.plan.decision.max_risk, study.plan.decision.slope
+    return None if bound is None else float(bound), None if slope is None else float(slope)
+
+
+def _by_rule(view: RiskUtilityMap, max_risk: float | None, slope: float | None) -> list[int]:
+    if max_risk is not None:
+        check_bounded(view.measures[view.risk], max_risk)
+        return [view.under_bound(max_risk)]
+    return [] if slope is None else view.by_slope(slope)
 
 
 def finalists(study: Study, view: RiskUtilityMap) -> list[int]:
@@ -72,31 +81,24 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
     The realisation follows the plan's rule.  Raises :class:`UsageError` for more than one rule, or
     none, and where the rule picks no scenario or two.
     """
-    plan = study.plan.decision
     candidate, max_risk, slope = selection.get("candidate"), selection.get("max_risk"), selection.get("slope")
     if candidate is None and max_risk is None and slope is None:
-        max_risk = None if plan.max_risk is None else float(plan.max_risk)
-        slope = None if plan.slope is None else float(plan.slope)
+        max_risk, slope = _planned(study)
     if sum(option is not None for option in (candidate, max_risk, slope)) != 1:
         raise UsageError(
             "choose by exactly one of candidate, max_risk and slope (the plan's rule counts when none is given)",
             Remedy.RULE,
         )
-    named_replicate = None
+    named_replicate, rule = None, NAMED_BY_HAND
     if candidate is not None:
         scenario, named_replicate = study.find(candidate)
-        index, rule = scenario.index, NAMED_BY_HAND
-    elif max_risk is not None:
-        check_bounded(view.measures[view.risk], max_risk)
-        index = view.under_bound(max_risk)
-        rule = bound_rule_words(view, max_risk)
+        index = scenario.index
     else:
-        assert slope is not None
-        indices = view.by_slope(slope)
-        if len(indices) > 1:
-            labels = " and ".join(view.scenarios[i].label for i in indices)
+        index, *others = _by_rule(view, max_risk, slope)
+        if others:
+            labels = " and ".join(view.scenarios[i].label for i in (index, *others))
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
-        index, rule = indices[0], slope_words(view, slope)
+        rule = _rule_words(view, max_risk, slope)
     replicate = realisation_of(
         study, study.runs.of([index]), index, view.risk, bound=max_risk, allow_partial=view.allow_partial
     )
@@ -109,9 +111,13 @@ def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule])
     return Pick(index, replicate, rule, max_risk, slope)
 
 
-def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
-    """The rule of a bound in words: on what it is, and what it is on."""
+def _rule_words(view: RiskUtilityMap, bound: float | None, slope: float | None) -> str:
+    """The rule of a bound in words, on what it is, and what it is on; or that of a straight trade-off, which measures
+    it is about."""
     call = view.measures[view.risk]
+    if bound is None:
+        utility = _measure_words(view.measures[view.utility])
+        return f"best on the straight line of slope {slope:g} between {_measure_words(call)} and {utility}"
     title = call.measure.title.lower()
     within = f"{title} of at most {figure_words(call, bound)}"
     if view.single_runs is None:
@@ -119,12 +125,6 @@ def bound_rule_words(view: RiskUtilityMap, bound: float) -> str:
     is_plural = title.split(" ")[-1].endswith("s") and not title.endswith("ss")
     article = "" if is_plural else "an " if title[0] in "aeiou" else "a "
     return f"most useful with {article}{within} in at least {percent(view.single_runs.probability)} of single runs"
-
-
-def slope_words(view: RiskUtilityMap, slope: float) -> str:
-    """The rule of a straight trade-off in words: which measures it is about, by their titles."""
-    risk, utility = (_measure_words(view.measures[k]) for k in (view.risk, view.utility))
-    return f"best on the straight line of slope {slope:g} between {risk} and {utility}"
 
 
 def _measure_words(call: MeasureCall) -> str:
@@ -162,32 +162,45 @@ def choose(
             f"add {FEWEST_RUNS - counted} to the study",
             Remedy.REPLICATES,
         )
-    runs = study.runs.of([index])
-    record = _record(view, index)
-    row = check_realisation(runs, index, replicate, view.scenarios[index].label, view.allow_partial)
-    refuse_void(runs, row, view.scenarios[index].label)
-    record["released"] = {str(call): figure_or_none(runs.values[row, k]) for k, call in enumerate(view.measures)}
-    record["fresh"] = fresh_figures(study, index, view.allow_partial)
-    record["bound"], record["slope"] = picked.bound, picked.slope
-    record["planned"] = _follows_the_plan(study, view, index)
+    scenario, summary, runs = view.scenarios[index], view.summary, study.runs.of([index])
+    row = check_realisation(runs, index, replicate, scenario.label, view.allow_partial)
+    refuse_void(runs, row, scenario.label)
+    record: dict[str, Any] = {
+        "spec": scenario.spec.text,
+        "rate": scenario.spec.rate,
+        "risk": str(view.measures[view.risk]),
+        "utility": str(view.measures[view.utility]),
+        "figures": {
+            str(call): {
+                "mean": figure_or_none(summary.mean[index, k]),
+                "se": figure_or_none(summary.se[index, k]),
+                "original": figure_or_none(view.original[k]),
+            }
+            for k, call in enumerate(view.measures)
+        },
+        "replicates": int(summary.counted[index]),
+        "failed": int(summary.failed[index]),
+        "undominated": bool(view.dominance.undominated[index]),
+        "clear": bool(view.dominance.clear[index]),
+        "share": figure_or_none(view.dominance.share[index]),
+        "riskier_than_original": bool(view.riskier_than_original[index]),
+        "released": {str(call): figure_or_none(runs.values[row, k]) for k, call in enumerate(view.measures)},
+        "fresh": fresh_figures(study, index, view.allow_partial),
+        "bound": picked.bound,
+        "slope": picked.slope,
+        "planned": _follows_the_plan(study, view, index),
+    }
     found = gate(study, view, runs, row, record)
-    record["run"] = _standing(_released_run(study, view, runs, row, record))
-    record["obstacles"] = [each.stored() for each in of_severity(found, "obstacle")]
-    record["cautions"] = [each.stored() for each in of_severity(found, "caution")]
-    record["notes"] = [each.stored() for each in of_severity(found, "note")]
+    record["run"] = _standing(view, released_run(study, view, runs, row, record))
+    for severity in ("obstacle", "caution", "note"):
+        record[f"{severity}s"] = [each.stored() for each in found if each.severity == severity]
     record["others"] = [dict(other) for other in others]
     check_seal(study)
-    choice = study.choices.record(view.scenarios[index], replicate, picked.rule, why.strip(), record)
-    shown_figures = {
-        name: record[name] for name in ("figures", "released", "run", "fresh", "obstacles", "cautions", "others")
-    }
-    detail = {
-        "choice": len(study.choices.all()),
-        "candidate": choice.label,
-        "replicate": replicate,
-        "rule": picked.rule,
-    }
-    append(study, "chosen", {**detail, "why": choice.why, **shown_figures}, by=by.strip())
+    choice = study.choices.record(scenario, replicate, picked.rule, why.strip(), record)
+    shown = ("figures", "released", "run", "fresh", "obstacles", "cautions", "others")
+    named = {"candidate": choice.label, "replicate": replicate, "rule": picked.rule, "why": choice.why}
+    detail = {"choice": len(study.choices.all()), **named, **{name: record[name] for name in shown}}
+    append(study, "chosen", detail, by=by.strip())
     return choice
 
 
@@ -202,8 +215,7 @@ def measures_of(study: Study, choice: Choice | None) -> tuple[str | None, str | 
 def _follows_the_plan(study: Study, view: RiskUtilityMap, index: int) -> bool | None:
     """Return whether a scenario is what the plan's rule picks under the plan's measures; None where the plan has no
     rule."""
-    plan = study.plan.decision
-    if plan.max_risk is None and plan.slope is None:
+    if _planned(study) == (None, None):
         return None
     if (view.risk, view.utility) != objective_indices(study):
         return False
@@ -229,77 +241,27 @@ def fresh_figures(study: Study, index: int, allow_partial: bool = False) -> dict
 def gate_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Statement]:
     """Return the obstacles to releasing a recorded choice and the cautions about it as they are today: fresh replicates
     may have come since, or further runs (:mod:`engine.decision.gate`)."""
-    view, runs, row = _recorded_run(study, choice, allow_partial)
-    return gate(study, view, runs, row, choice.record)
-
-
-def obstacles_now(study: Study, choice: Choice, allow_partial: bool = False) -> list[Statement]:
-    """Return the obstacles among them."""
-    return of_severity(gate_now(study, choice, allow_partial), "obstacle")
-
-
-def refuse_void_choice(study: Study, choice: Choice) -> None:
-    """Refuse (:class:`UsageError`) a recorded choice whose run changes nothing, such as one of an earlier version."""
-    index = study.find(choice.label)[0].index
-    runs = study.runs.of([index])
-    refuse_void(runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True), choice.label)
+    view = risk_utility_map(study, *measures_of(study, choice), allow_partial=allow_partial)
+    return gate(study, view, *chosen_run(study, choice), choice.record)
 
 
 def released_run_now(study: Study, choice: Choice, allow_partial: bool = False) -> ReleasedRun:
     """The standing of the run of a recorded choice today among the runs of its scenario."""
-    view, runs, row = _recorded_run(study, choice, allow_partial)
-    return _released_run(study, view, runs, row, choice.record)
-
-
-def _recorded_run(study: Study, choice: Choice, allow_partial: bool) -> tuple[RiskUtilityMap, Results, int]:
-    """The map of a recorded choice, the runs of its scenario, and the row of the run to be released among them."""
     view = risk_utility_map(study, *measures_of(study, choice), allow_partial=allow_partial)
+    return released_run(study, view, *chosen_run(study, choice), choice.record)
+
+
+def chosen_run(study: Study, choice: Choice) -> tuple[Results, int]:
+    """The runs of the scenario of a recorded choice, and the row of the run to be released among them."""
     index = study.find(choice.label)[0].index
     runs = study.runs.of([index])
-    return view, runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
+    return runs, check_realisation(runs, index, choice.replicate, choice.label, allow_partial=True)
 
 
-def _released_run(
-    study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]
-) -> ReleasedRun:
-    bound = risk_bound(study, view.risk, record.get("bound"))
-    return released_run(view, runs, row, bound=bound, probability=study.plan.decision.run_share)
-
-
-def _standing(run: ReleasedRun) -> dict[str, Any]:
-    """Return the standing of the run to be released among those of its scenario, for a record."""
-    within = {} if run.share is None else run.share._asdict()
-    figures = {"place": run.place, "of": run.of, "mean": figure_or_none(run.mean)}
-    if run.quantile is not None:
-        figures["quantile"] = figure_or_none(run.quantile)
-    return {**figures, **within}
-
-
-def _record(view: RiskUtilityMap, index: int) -> dict[str, Any]:
-    """The figures that the choice rests on."""
-    figures = {
-        str(call): {
-            "mean": figure_or_none(view.summary.mean[index, k]),
-            "se": figure_or_none(view.summary.se[index, k]),
-            "original": figure_or_none(view.original[k]),
-        }
-        for k, call in enumerate(view.measures)
-    }
-    return {
-        "spec": view.scenarios[index].spec.text,
-        "rate": view.scenarios[index].spec.rate,
-        "risk": str(view.measures[view.risk]),
-        "utility": str(view.measures[view.utility]),
-        "figures": figures,
-        "replicates": int(view.summary.counted[index]),
-        "failed": int(view.summary.failed[index]),
-        "undominated": bool(view.dominance.undominated[index]),
-        "clear": bool(view.dominance.clear[index]),
-        "share": figure_or_none(view.dominance.share[index]),
-        "riskier_than_original": bool(view.riskier_than_original[index]),
-    }
-
-
-def figure_or_none(value: float) -> float | None:
-    """A figure, None where it is undefined (NaN)."""
-    return None if np.isnan(value) else float(value)
+def _standing(view: RiskUtilityMap, run: ReleasedRun) -> dict[str, Any]:
+    """Return the standing of the run to be released among those of its scenario, for a record; figures are losses."""
+    loss = view.measures[view.risk].measure.loss
+    figures = {"mean": run.mean} if run.asked is None else {"mean": run.mean, "quantile": run.quantile}
+    losses = {name: None if value is None else float(loss(np.array(value))) for name, value in figures.items()}
+    share = {"within": run.within, "runs": run.of, "low": run.low, "high": run.high}
+    return {"place": run.place, "of": run.of, **losses, **(share if run.within is not None else {})}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
 
 import numpy as np
 
@@ -23,54 +21,34 @@ EXTENT = "the share of records changed"
 EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"
 
 
-DisclosureKind = Literal["candidate", "spec", "rate", "extent", "exposed"]
-_DISCLOSED: dict[DisclosureKind, str] = {
-    "candidate": "the id of a candidate ({name})",
-    "spec": "a role as it is written in specs ({name})",
-    "rate": "the swap rate",
-    "extent": EXTENT,
-    "exposed": EXPOSED,
-}
-
-
-@dataclass(frozen=True)
-class Disclosure:
-    """A kind of disclosure by a text; ``name`` is the id or the spec that it names."""
-
-    kind: DisclosureKind
-    name: str = ""
-
-    @property
-    def words(self) -> str:
-        """Its name within a sentence."""
-        return _DISCLOSED[self.kind].format(name=self.name)
-
-
-def disclosure_in(study: Study, scenario: Scenario | None, text: str) -> Disclosure | None:
-    """The first thing that a text discloses; None where it discloses nothing.
+def disclosure_in(study: Study, scenario: Scenario, text: str) -> str:
+    """The first thing that a text discloses, in words; empty where it discloses nothing.
 
     Ids of candidates in the study and their specs; of ``scenario`` the rate, how many records were changed in any of
     its runs, and its small-cell risk as a share.
     """
-    if named := _candidate_in(study, text):
-        return named
-    if scenario is None:
-        return None
-    return Disclosure("rate") if says_rate(text, amount(scenario.spec).share) else _extent_in(study, scenario, text)
+    if label := label_in(study, text):
+        return f"the id of a candidate ({label})"
+    if spec := _spec_in(study, text):
+        return f"a role as it is written in specs ({spec})"
+    if says_rate(text, amount(scenario.spec).share):
+        return "the swap rate"
+    if not re.search(r"\d", _plain_numbers(text)):
+        return ""
+    n_records = int(study.about["n_records"])
+    changed = np.unique(study.runs.of([scenario.index]).changed)
+    if any(says_extent(text, number, n_records) for number in changed.tolist()):
+        return EXTENT
+    return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario)) else ""
 
 
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
     """Refuse (:class:`UsageError`) words for the public that tell anything at all: they are published as they are."""
     for text in texts:
-        if word := DRAWN.search(text):
-            raise UsageError(
-                f"this text names how the release was drawn ('{word[0]}'), so the public bundle would be refused; say "
-                f"it without: {text}"
-            )
-        if disclosure := disclosure_in(study, scenario, text):
-            raise UsageError(
-                f"this text names {disclosure.words}, so the public bundle would be refused; say it without: {text}"
-            )
+        word = DRAWN.search(text)
+        told = f"how the release was drawn ('{word[0]}')" if word else disclosure_in(study, scenario, text)
+        if told:
+            raise UsageError(f"this text names {told}, so the public bundle would be refused; say it without: {text}")
 
 
 def label_in(study: Study, text: str) -> str:
@@ -84,42 +62,25 @@ def label_in(study: Study, text: str) -> str:
 def names_candidate(study: Study, text: str) -> str:
     """The kind of name of a candidate that a text holds, its id or its spec, without the name itself; empty where it
     holds none."""
-    named = _candidate_in(study, text)
-    if named is None:
-        return ""
-    return "the id of a candidate" if named.kind == "candidate" else "the spec of a candidate"
+    if label_in(study, text):
+        return "the id of a candidate"
+    return "the spec of a candidate" if _spec_in(study, text) else ""
 
 
-def _candidate_in(study: Study, text: str) -> Disclosure | None:
-    """The first id or spec of a candidate of the study that a text names; None where it names none."""
-    if label := label_in(study, text):
-        return Disclosure("candidate", label)
+def _spec_in(study: Study, text: str) -> str:
+    """The first role in a text as specs of the study have it; empty where it holds none."""
     names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
     spec = re.search(rf"(?<!\w)(?:{names}):[SFCU](?!\w)", text)
-    return Disclosure("spec", spec[0]) if spec else None
-
-
-def _extent_in(study: Study, scenario: Scenario, text: str) -> Disclosure | None:
-    """The disclosure by a text of the extent of a candidate's changes; None where it discloses nothing."""
-    if not re.search(r"\d", _plain_numbers(text)):
-        return None
-    n_records = int(study.about["n_records"])
-    changed = np.unique(study.runs.of([scenario.index]).changed)
-    if any(says_extent(text, number, n_records) for number in changed.tolist()):
-        return Disclosure("extent")
-    shared = any(says_share(text, share) for share in exposed_shares(study, scenario))
-    return Disclosure("exposed") if shared else None
+    return spec[0] if spec else ""
 
 
 def exposed_shares(study: Study, scenario: Scenario) -> list[float]:
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
-    calls = [str(call) for call in study.measures if call.measure.of_unaltered]
-    shares = []
-    for figures in (choice.record for choice in study.choices.all() if choice.label == scenario.label):
-        released = figures.get("released") or {}
-        shares += [released[name] for name in calls if name in released]
-        for means in (figures.get("figures") or {}, figures.get("fresh") or {}):
-            shares += [means[name]["mean"] for name in calls if name in means]
+    calls, shares = [str(call) for call in study.measures if call.measure.of_unaltered], []
+    for record in (choice.record for choice in study.choices.all() if choice.label == scenario.label):
+        means = [record.get("figures") or {}, record.get("fresh") or {}]
+        figures = [record.get("released") or {}, *({name: row["mean"] for name, row in of.items()} for of in means)]
+        shares += [of.get(name) for of in figures for name in calls]
     return [float(share) for share in shares if share is not None]
 
 

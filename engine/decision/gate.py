@@ -8,18 +8,18 @@ the original.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.common.wording import lower_first
-from engine.decision.statements import Statement, statement
+from engine.decision.statements import Statement, Value, statement
 from engine.decision.verdict_log import logged_verdict, why_not_made
 from engine.frontier.choosing import (
-    ShareWithin,
     fresh_runs_needed,
     is_safer,
     run_quantiles,
@@ -29,12 +29,16 @@ from engine.frontier.choosing import (
 from engine.frontier.risk_utility_map import RiskUtilityMap, over_limits
 from engine.frontier.summary import believed_errors
 from engine.release.scenarios import Results, RunStatus
-from engine.study.ledger import BoundOrigin, bound_origin
+from engine.study.ledger import bound_origin
 from engine.study.map_reader import risk_bound
 from engine.study.study import Study
 
+if TYPE_CHECKING:
+    from engine.sweeps.remake import Remade
+
 FAR_ABOVE_RATE = 2.0
 """Times the share of altered records of all from which on that of a group is far above it."""
+_ERRORS = 3.0  # standard errors of a count, by which a share is above the limit before a caution is given
 
 
 def counted_losses(view: RiskUtilityMap, runs: Results) -> np.ndarray:
@@ -43,59 +47,101 @@ def counted_losses(view: RiskUtilityMap, runs: Results) -> np.ndarray:
     return np.asarray(loss, float)
 
 
-def _held(view: RiskUtilityMap, runs: Results, losses: np.ndarray) -> np.ndarray:
-    """Return the losses of the runs that count, infinite where a run is over a limit of an edit rule."""
-    return np.where(over_limits(runs.values[runs.counted(view.allow_partial)], view.edit_limits), np.inf, losses)
+def held_losses(view: RiskUtilityMap, runs: Results) -> np.ndarray:
+    """Return the same figures, infinite where a run is over a limit of an edit rule: a bound is held against these."""
+    over = over_limits(runs.values[runs.counted(view.allow_partial)], view.edit_limits)
+    return np.where(over, np.inf, counted_losses(view, runs))
 
 
 @dataclass(frozen=True)
 class ReleasedRun:
-    """The run to be released among the runs of its scenario, under the map's risk measure as a loss.
+    """The run to be released among the runs of its scenario that count, under the map's risk measure.
 
-    It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs that count and
-    has the figure ``value``, which ``as_safe`` of them have, itself among them; ``mean`` is that of all.  ``quantile``
-    is what the share ``asked`` of the runs does not exceed; None where a limit is on the mean.  ``share`` is that of
-    runs that meet the limit; None without one.
+    It takes the ``place`` (1 is the least risky; equal runs share the better one) ``of`` so many runs; ``released`` is
+    its figure, which ``as_safe`` of them have, itself among them (None in findings of an earlier version).  ``mean`` is
+    that of all, ``quantile`` what the share ``asked`` of the runs does not exceed (None where the limit is on the
+    mean).  ``within`` of them meet the limit, which says of all runs that a share from ``low`` to ``high`` does (95 %
+    confidence); None without a limit.  Of ``fresh`` runs, made to check the choice, ``fresh_within`` meet it, which
+    says the same from ``fresh_low`` to ``fresh_high``; None without such runs.
     """
 
     place: int
     of: int
-    value: float
-    mean: float
+    title: str
+    unit: str
+    released: float | None
+    mean: float | None
     quantile: float | None
-    share: ShareWithin | None
-    as_safe: int
-    asked: float | None = None
+    asked: float | None
+    within: int | None
+    low: float | None
+    high: float | None
+    fresh: int | None = None
+    fresh_within: int | None = None
+    fresh_low: float | None = None
+    fresh_high: float | None = None
+    as_safe: int | None = None
 
     @property
     def statements(self) -> list[Statement]:
         """The place of the run, and how many of its siblings meet the limit."""
-        place = statement("run_place", place=self.place, of=self.of, as_safe=self.as_safe)
-        if self.share is None:
+        place = statement("run_place", place=self.place, of=self.of, as_safe=self.as_safe or 1)
+        if self.within is None:
             return [place]
-        return [place, statement("runs_within", fresh=False, **self.share._asdict(), asked=self.asked)]
+        share = {"within": self.within, "runs": self.of, "low": self.low, "high": self.high, "asked": self.asked}
+        return [place, statement("runs_within", fresh=False, **share)]
 
 
 def released_run(
-    view: RiskUtilityMap, runs: Results, row: int, *, bound: float | None, probability: Fraction | None
+    study: Study,
+    view: RiskUtilityMap,
+    runs: Results,
+    row: int,
+    record: Mapping[str, Any],
+    figures: np.ndarray | None = None,
 ) -> ReleasedRun:
-    """Return where the run ``row`` stands among ``runs``, those of one scenario; ``bound`` and ``probability`` are as
-    in :func:`obstacles`."""
-    losses = counted_losses(view, runs)
-    value = float(view.measures[view.risk].measure.loss(runs.values[row : row + 1, view.risk])[0])
-    quantile = None
-    if probability is not None:
-        quantile = float(run_quantiles(losses, np.zeros(len(losses), np.int64), 1, probability).quantile[0])
+    """Return where the run ``row`` stands among ``runs``, those of one scenario; ``record`` is that of the choice.
+
+    ``figures`` are those of ``runs`` that are shown, in another unit than the places are by.
+    """
+    measure, asked = view.measures[view.risk].measure, study.plan.decision.run_share
+    counted, column = runs.counted(view.allow_partial), runs.values[:, view.risk]
+    losses, own = counted_losses(view, runs), measure.loss(column[row : row + 1])
+    shown = np.asarray(measure.loss(column if figures is None else figures), float)
+    quantile, sign = np.nan, -1 if measure.better == "higher" else 1
+    if asked is not None:
+        quantile = run_quantiles(shown[counted], np.zeros(len(losses), np.int64), 1, asked).quantile[0]
+    mean = shown[counted].mean() if len(losses) else np.nan
+    released = shown[row] if counted[row] else np.nan
+    bound = risk_bound(study, view.risk, record.get("bound"))
+    share = fresh = None
+    if bound is not None:
+        again = held_losses(view, study.runs.of([int(runs.scenario[row])], "fresh"))
+        share = share_within(held_losses(view, runs), bound)
+        fresh = share_within(again, bound) if len(again) else None
     return ReleasedRun(
-        place=1 + int(np.count_nonzero(losses < value)),
+        place=1 + int(np.count_nonzero(losses < own)),
         of=len(losses),
-        value=value,
-        mean=float(losses.mean()) if len(losses) else np.nan,
-        quantile=quantile,
-        share=None if bound is None else share_within(_held(view, runs, losses), bound),
-        as_safe=int(np.count_nonzero(losses == value)),
-        asked=None if probability is None else float(probability),
+        title=measure.title,
+        unit=measure.unit,
+        released=figure_or_none(sign * released),
+        mean=figure_or_none(sign * mean),
+        quantile=figure_or_none(sign * quantile),
+        asked=None if asked is None else float(asked),
+        within=share and share.within,
+        low=share and share.low,
+        high=share and share.high,
+        fresh=fresh and fresh.runs,
+        fresh_within=fresh and fresh.within,
+        fresh_low=fresh and fresh.low,
+        fresh_high=fresh and fresh.high,
+        as_safe=int(np.count_nonzero(losses == own)),
     )
+
+
+def figure_or_none(value: float) -> float | None:
+    """A figure, None where it is undefined (NaN)."""
+    return None if np.isnan(value) else float(value)
 
 
 def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Mapping[str, Any]) -> list[Statement]:
@@ -109,11 +155,11 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     if verdict is not None and (why := why_not_made(study, verdict)):
         standing.append(statement("not_attacked", why=why))
     collected = []
-    if bound is not None and view.original_losses[view.risk] <= bound:
-        collected.append(_unaltered_within(view, bound))
+    if bound is not None and (original := view.original_losses[view.risk]) <= bound:
+        collected.append(statement("limit_met_unaltered", **_figures(view, original=original, limit=bound)))
     if record.get("bound") is not None:
         origin = bound_origin(study, float(record["bound"]))
-        collected += [] if origin is BoundOrigin.FIXED else [statement("limit_set_late", origin=origin.name.lower())]
+        collected += [] if origin == "fixed" else [statement("limit_set_late", origin=origin)]
         collected += _tie(view, index, float(record["bound"]))
     slope = slope_of(study, record)
     if slope is not None and (beaten := beaten_by_original(view, index, slope)):
@@ -151,33 +197,45 @@ def obstacles(
     ``probability`` is the share of runs that must meet it; None where the bound is on the mean.  ``fresh`` are the
     scenario's fresh runs.
     """
-    run = released_run(view, runs, row, bound=bound, probability=probability)
-    original = float(view.original_losses[view.risk])
+    measure, losses = view.measures[view.risk].measure, counted_losses(view, runs)
+    value = float(measure.loss(runs.values[row : row + 1, view.risk])[0])
+    mean, no_figure = losses.mean() if len(losses) else np.nan, {"measure": lower_first(measure.title)}
     standing = [statement("changes_nothing")] if runs.is_void(row) else []
-    standing += _of_the_run(view, run.value, bound, original)
+    if np.isnan(value):
+        standing.append(statement("no_figure", of="run", **no_figure))
+    if bound is not None and value > bound:
+        standing.append(statement("over_limit", of="run", **_figures(view, value=value, limit=bound)))
+    standing += _not_safer(view, "run", value)
     standing += [
         statement("over_edit_limit", of="run", rule=limit.rule, records=records, at_most=limit.at_most, share=None)
         for limit in view.edit_limits
         if (records := float(runs.values[row, limit.column])) > limit.at_most
     ]
     standing += over_edit_limits(view, int(runs.scenario[row]))
-    if not np.isnan(run.mean) and not np.isnan(original) and not is_safer(np.array(run.mean), original):
-        standing.append(_compared(view, "not_safer", "mean", run.mean, original=original))
+    standing += _not_safer(view, "mean", mean)
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
-    if run.of < needed:
-        standing.append(statement("too_few_runs", fresh=False, runs=run.of, needed=needed))
-    if bound is None or run.share is None:
+    if len(losses) < needed:
+        standing.append(statement("too_few_runs", fresh=False, runs=len(losses), needed=needed))
+    if bound is None:
         return standing
     if probability is None:
-        if np.isnan(run.mean) and not np.isnan(run.value):
-            standing.append(statement("no_figure", of="mean", measure=_title(view)))
-        if run.mean > bound:
-            standing.append(_compared(view, "over_limit", "mean", run.mean, limit=bound))
-    elif run.share.within < probability * run.of:
-        standing.append(statement("rarely_within", fresh=False, **run.share._asdict(), asked=float(probability)))
-    if fresh is None or not len(again := counted_losses(view, fresh)):
-        return standing
-    return standing + _of_fresh_runs(view, again, _held(view, fresh, again), bound, probability)
+        if np.isnan(mean) and not np.isnan(value):
+            standing.append(statement("no_figure", of="mean", **no_figure))
+        if mean > bound:
+            standing.append(statement("over_limit", of="mean", **_figures(view, value=mean, limit=bound)))
+    else:
+        share = share_within(held_losses(view, runs), bound)
+        if share.within < probability * share.runs:
+            standing.append(statement("rarely_within", fresh=False, **share._asdict(), asked=float(probability)))
+    return standing if fresh is None else standing + _of_fresh_runs(view, fresh, bound, probability)
+
+
+def _not_safer(view: RiskUtilityMap, of: str, loss: float) -> list[Statement]:
+    """Return an obstacle where a loss is not below that of the unaltered file; one that is undefined sets no limit."""
+    original = float(view.original_losses[view.risk])
+    if np.isnan(loss) or np.isnan(original) or is_safer(np.array(loss), original):
+        return []
+    return [statement("not_safer", of=of, **_figures(view, value=loss, original=original))]
 
 
 def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
@@ -194,30 +252,15 @@ def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
     ]
 
 
-def _of_the_run(view: RiskUtilityMap, value: float, bound: float | None, original: float) -> list[Statement]:
-    """Return the obstacles of the run itself; an unaltered file whose risk is undefined (NaN) sets no limit."""
-    if np.isnan(value):
-        return [statement("no_figure", of="run", measure=_title(view))]
-    standing = []
-    if bound is not None and value > bound:
-        standing.append(_compared(view, "over_limit", "run", value, limit=bound))
-    if not np.isnan(original) and not is_safer(np.array(value), original):
-        standing.append(_compared(view, "not_safer", "run", value, original=original))
-    return standing
-
-
-def _of_fresh_runs(
-    view: RiskUtilityMap, losses: np.ndarray, held: np.ndarray, bound: float, probability: Fraction | None
-) -> list[Statement]:
+def _of_fresh_runs(view: RiskUtilityMap, fresh: Results, bound: float, probability: Fraction | None) -> list[Statement]:
     """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it that is refuted
-    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; ``held`` are the losses
-    that a bound is held against."""
-    standing = []
-    if float(losses.mean()) > bound:
-        standing.append(_compared(view, "over_limit", "fresh", float(losses.mean()), limit=bound))
-    if probability is None:
+    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; none without runs."""
+    losses, standing = counted_losses(view, fresh), []
+    if len(losses) and (mean := losses.mean()) > bound:
+        standing.append(statement("over_limit", of="fresh", **_figures(view, value=mean, limit=bound)))
+    if probability is None or not len(losses):
         return standing
-    share, needed = share_within(held, bound), fresh_runs_needed(probability)
+    share, needed = share_within(held_losses(view, fresh), bound), fresh_runs_needed(probability)
     figures = {**share._asdict(), "asked": float(probability)}
     if share.high < probability:
         return [*standing, statement("rarely_within", fresh=True, **figures)]
@@ -244,28 +287,15 @@ def _near_limit(view: RiskUtilityMap, index: int, bound: float) -> list[Statemen
     known = bool(np.isfinite(believed_errors(np.array([se]), np.array([runs]))[0]))
     if not mean <= bound or (known and bound >= mean + 2 * se):
         return []
-    about = _compared(view, "over_limit", "mean", mean, limit=bound).values
-    figures = {name: about[name] for name in ("measure", "value", "limit", "share_of")}
-    return [statement("near_limit", **figures, runs=runs, noise_known=known)]
+    return [statement("near_limit", **_figures(view, value=mean, limit=bound), runs=runs, noise_known=known)]
 
 
-def _unaltered_within(view: RiskUtilityMap, bound: float) -> Statement:
-    """Return a caution that no swap is needed to meet the limit."""
-    about = _compared(view, "not_safer", "run", bound, original=float(view.original_losses[view.risk])).values
-    named = {name: about[name] for name in ("measure", "original", "share_of")}
-    return statement("limit_met_unaltered", **named, limit=about["value"])
-
-
-def _title(view: RiskUtilityMap) -> str:
-    return lower_first(view.measures[view.risk].measure.title)
-
-
-def _compared(view: RiskUtilityMap, kind: str, of: str, loss: float, **other: float) -> Statement:
-    """Return a statement on a loss of the map's risk measure beside another, both in the measure's own units."""
+def _figures(view: RiskUtilityMap, **losses: float) -> dict[str, Value]:
+    """Return losses of the map's risk measure in its own units, with its name and what a share is of."""
     measure = view.measures[view.risk].measure
     sign = -1.0 if measure.better == "higher" else 1.0
-    against = {name: sign * value for name, value in other.items()}
-    return statement(kind, of=of, measure=_title(view), value=sign * loss, **against, share_of=measure.share_of)
+    turned = {name: sign * float(loss) for name, loss in losses.items()}
+    return {"measure": lower_first(measure.title), **turned, "share_of": measure.share_of}
 
 
 # -- a straight trade-off --------------------------------------------------------------------------------------------
@@ -287,3 +317,78 @@ def beaten_by_original(view: RiskUtilityMap, index: int, slope: float) -> Statem
     if sums is None:
         return None
     return statement("beaten_by_original", candidate=sums[0], original=sums[1], utility_only=slope == np.inf)
+
+
+# -- who carries the change ------------------------------------------------------------------------------------------
+# A swap of an attribute with a small level alters much of that level and little of the others, whatever its rate.  The
+# shares give the rate away: the board and the analyst see them, never the public.
+
+
+@dataclass(frozen=True)
+class AlteredGroup:
+    """The released records of one ``level`` of one ``attribute``: how many ``records`` they are, how many of them are
+    ``altered`` in any attribute, and the ``share`` of these.  Several tables are averaged, and counts rounded."""
+
+    attribute: str
+    level: str
+    records: int
+    altered: int
+    share: float
+
+    @property
+    def name(self) -> str:
+        """The group in words."""
+        return f"{self.attribute}: {self.level}"
+
+
+def altered_share(realisation: Remade) -> float:
+    """Share of records that are altered in any attribute, averaged over tables."""
+    return float(np.mean([mask.mean() for mask in _masks(realisation)]))
+
+
+def altered_groups(realisation: Remade) -> tuple[AlteredGroup, ...]:
+    """Every level of every attribute that the release has, in the order of attributes and levels."""
+    masks, rows = _masks(realisation), []
+    for j, attribute in enumerate(realisation.data.domain.attributes):
+        codes = [realisation.codes(j, d) for d in range(len(masks))]
+        records = np.mean([np.bincount(own, minlength=attribute.size) for own in codes], axis=0)
+        altered = np.mean(
+            [np.bincount(own[mask], minlength=attribute.size) for own, mask in zip(codes, masks, strict=True)], axis=0
+        )
+        for level in np.flatnonzero(records).tolist():
+            share = float(altered[level] / records[level])
+            label = attribute.levels[level]
+            rows.append(AlteredGroup(attribute.name, label, round(records[level]), round(altered[level]), share))
+    return tuple(rows)
+
+
+def groups_to_show(groups: Sequence[AlteredGroup], min_n: int, most: int) -> list[AlteredGroup]:
+    """At most so many groups: those of more than ``min_n`` records first, of these the most altered first."""
+    return sorted(groups, key=lambda g: (g.records <= min_n, -g.share, -g.records))[:most]
+
+
+def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> Statement | None:
+    """A caution where the share of a group of more than ``min_n`` records is far above that of all (``rate``); of
+    several groups it names the one with the largest share.
+
+    Far above is more than :data:`FAR_ABOVE_RATE` times the rate, and by more than chance
+    explains: three standard errors of a count of records.
+    """
+
+    def is_far_above(group: AlteredGroup) -> bool:
+        limit = FAR_ABOVE_RATE * rate * group.records
+        return group.records > min_n and group.share * group.records > limit + _ERRORS * math.sqrt(limit)
+
+    uneven = [group for group in groups if rate > 0 and is_far_above(group)]
+    if not uneven:
+        return None
+    worst = max(uneven, key=lambda group: group.share)
+    return statement("uneven_group", group=worst.name, times=worst.share / rate)
+
+
+def _masks(realisation: Remade) -> list[np.ndarray]:
+    """The altered records of each table."""
+    original = realisation.data.codes
+    return [
+        np.any([table.codes(j) != codes for j, codes in enumerate(original)], axis=0) for table in realisation.tables
+    ]

@@ -9,15 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.decision.choice import fresh_figures, gate_now, refuse_void_choice
+from engine.decision.choice import chosen_run, fresh_figures, gate_now
 from engine.decision.disclosure_text import check_public
-from engine.decision.statements import Statement, of_severity, words
+from engine.decision.statements import of_severity, sentences
 from engine.decision.verdict_log import logged_verdict, why_not_made
-from engine.release.scenarios import Choice, Scenario
-from engine.study.decision_log import START, Entry, Event, append, check_seal, entries, verify
+from engine.frontier.risk_utility_map import refuse_void
+from engine.release.scenarios import Choice, Results
+from engine.study.decision_log import START, Entry, append, check_seal, entries, verify
+from engine.study.map_reader import planned_risk, realisation_of
 from engine.study.study import Study
 
 State = Literal["none", "draft", "submitted", "returned", "approved", "released", "withheld"]
@@ -44,7 +46,18 @@ _NEXT: dict[State, tuple[Step, ...]] = {
 }
 NOT_TO_RETURN = "a number and conditions belong to an approval, conditions also to a submission; leave them out"
 ONLY_SUBMITTED = "a reason to submit a release despite obstacles belongs to a submission; leave it out"
-_STEPS: tuple[Step, ...] = ("submitted", "approved", "returned", "released")
+_NEW_CHOICE: dict[str, str] = {
+    "none": "nothing is recommended yet; record a choice first",
+    "withheld": "the decision is to release nothing; a new choice begins again",
+    "released": "it is published; a new choice begins again",
+}
+"""States from which only a new choice leads on."""
+_ALTERED = {
+    "publish.include": "what is released with the file was changed",
+    "publish.members_rate": "whether a circulating copy is made was changed",
+    "publish": "the words for the public were changed",
+}
+"""Changes of the plan that a board decides on, by entry or section, as the beginning of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,34 @@ def decision_status(study: Study) -> DecisionStatus:
     return status
 
 
+def meant_run(
+    study: Study,
+    index: int,
+    risk: int | None = None,
+    *,
+    bound: float | None = None,
+    runs: Results | None = None,
+    allow_partial: bool = False,
+) -> int:
+    """Return the replicate that is meant by a scenario (its index) alone.
+
+    That is the run of the recommendation that stands, where it is of this scenario: its own bound picked it.  Otherwise
+    it is the run that the plan's rule releases under a risk measure (its column; by default the plan's) and a ``bound``
+    that is tried.  ``runs`` are those of the scenario, where they are at hand.
+    """
+    choice = decision_status(study).choice
+    if bound is None and choice is not None and choice.label == study.scenarios[index].label:
+        return choice.replicate
+    return realisation_of(
+        study,
+        study.runs.of([index]) if runs is None else runs,
+        index,
+        planned_risk(study) if risk is None else risk,
+        bound=bound,
+        allow_partial=allow_partial,
+    )
+
+
 def _status(log: Sequence[Entry], choices: Sequence[Choice]) -> DecisionStatus:
     verify(log)
     status = DecisionStatus("none")
@@ -99,43 +140,32 @@ def _drafted(choice: Choice, entry: Entry | None = None) -> DecisionStatus:
 
 
 def _after(status: DecisionStatus, entry: Entry, choices: Sequence[Choice]) -> DecisionStatus:
-    """The status after one more entry; entries that say nothing about states leave it as it is."""
-    detail = entry.detail
-    if entry.event == "chosen":
-        choice_number = int(detail["choice"])
-        choice = choices[choice_number - 1] if 0 < choice_number <= len(choices) else None
-        _check_same(entry, choice, ("rule", "why"))
-        assert choice is not None
-        return _drafted(choice, entry)
-    if entry.event == "withheld":
-        return DecisionStatus("withheld", None, entry.by, at=entry.at, why=str(detail.get("why", "")))
-    step = _step(entry.event)
-    if step is None:
+    """The status after one more entry; entries that say nothing about states leave it as it is.
+
+    An entry about a choice that is not the stored one is refused: the chain of the log does not cover stored choices,
+    and an approval of one candidate must never count for another.
+    """
+    event, detail, why = entry.event, entry.detail, str(entry.detail.get("why", ""))
+    choice, same = status.choice, {"candidate": "label", "replicate": "replicate"}
+    if event == "withheld":
+        return DecisionStatus("withheld", None, entry.by, at=entry.at, why=why)
+    if event == "chosen":
+        n, same = int(detail["choice"]), same | {"rule": "rule", "why": "why"}
+        choice = choices[n - 1] if 0 < n <= len(choices) else None
+    elif event not in get_args(Step):
         return status
-    _check_same(entry, status.choice)
-    why = str(detail.get("why", ""))
-    if step == "released":
-        return replace(status, state=step, by=entry.by, at=entry.at, why=why)
+    if choice is None or any(name in detail and detail[name] != getattr(choice, of) for name, of in same.items()):
+        raise EngineError(
+            f"entry {entry.number} of the decision log is about another choice than the one stored in the study: "
+            "the study was changed by other means than this program. Restore it, or choose and decide again in a "
+            "fresh copy"
+        )
+    if event == "chosen":
+        return _drafted(choice, entry)
+    if event == "released":
+        return replace(status, state="released", by=entry.by, at=entry.at, why=why)
     number, conditions = (str(detail.get(name, "")) for name in ("number", "conditions"))
-    return DecisionStatus(step, status.choice, entry.by, number, conditions, entry.at, why)
-
-
-def _step(name: str) -> Step | None:
-    """The step of that name; None where there is none."""
-    return next((step for step in _STEPS if step == name), None)
-
-
-def _check_same(entry: Entry, choice: Choice | None, fields: Sequence[str] = ()) -> None:
-    """Refuse a choice that is not the one an entry speaks of: the chain of the log does not cover stored choices, and
-    an approval of one candidate must never count for another."""
-    names = {"candidate": "label", "replicate": "replicate", **{name: name for name in fields}}
-    for name, stored in names.items():
-        if choice is None or (name in entry.detail and entry.detail[name] != getattr(choice, stored)):
-            raise EngineError(
-                f"entry {entry.number} of the decision log is about another choice than the one stored in the study: "
-                "the study was changed by other means than this program. Restore it, or choose and decide again in a "
-                "fresh copy"
-            )
+    return DecisionStatus(cast(Step, event), choice, entry.by, number, conditions, entry.at, why)
 
 
 def decide(
@@ -163,12 +193,13 @@ def decide(
     if conditions is None:
         conditions = status.conditions if state == "approved" else ""
     by, number, conditions, why, despite = (text.strip() for text in (by, number, conditions, why, despite))
-    step = _step(state)
-    if step is None:
-        raise UsageError(f"state == '{state}', must be one of {', '.join(_STEPS)}")
-    if step not in status.possible:
-        remedy = Remedy.RECOMMEND if status.state in _NEW_CHOICE else None
-        raise UsageError(f"the recommendation cannot be {state}: {_refusal(status)}", remedy)
+    if state not in get_args(Step):
+        raise UsageError(f"state == '{state}', must be one of {', '.join(get_args(Step))}")
+    if state not in status.possible:
+        only_anew = _NEW_CHOICE.get(status.state)
+        now = "a draft" if status.state == "draft" else status.state
+        refusal = only_anew or f"it is {now}, so it can be {' or '.join(status.possible)}"
+        raise UsageError(f"the recommendation cannot be {state}: {refusal}", Remedy.RECOMMEND if only_anew else None)
     if not by:
         raise UsageError(f"who says that it is {state}? Give a name", Remedy.NAME)
     if state == "approved" and not number:
@@ -177,126 +208,98 @@ def decide(
         raise UsageError(NOT_TO_RETURN)
     if state == "returned" and not why:
         raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
-    assert status.choice is not None
-    scenario = study.find(status.choice.label)[0]
-    if despite and step != "submitted":
+    if despite and state != "submitted":
         raise UsageError(ONLY_SUBMITTED)
-    detail: dict[str, Any] = {"candidate": status.choice.label, "replicate": status.choice.replicate}
-    if step != "returned":
-        refuse_void_choice(study, status.choice)
-    if step == "submitted":
-        _check_plan(study, scenario)
-        fresh = fresh_figures(study, scenario.index)
-        if fresh is None:
-            raise UsageError(
-                f"{status.choice.label} has only the figures that led to its choice; run it on fresh replicates first",
-                Remedy.RECHECK,
-                study=study.name,
-                candidate=status.choice.label,
-            )
-        found = gate_now(study, status.choice)
-        detail |= {"fresh": fresh, "cautions": [each.stored() for each in of_severity(found, "caution")]}
-        detail |= _overruled(status.choice, of_severity(found, "obstacle"), despite)
-        detail |= {"conditions": conditions} if conditions else {}
-    if step == "approved":
-        _check_as_submitted(log)
-        verdict = logged_verdict(study, f"{status.choice.label}/{status.choice.replicate}")
-        if verdict is None:
-            raise UsageError(
-                f"the release {status.choice.label}/{status.choice.replicate} was not attacked yet, so nobody knows "
-                "how well altered records are recognised; attack it first",
-                Remedy.RECHECK,
-                study=study.name,
-                candidate=status.choice.label,
-            )
-        reason = why_not_made(study, verdict)
-        if reason and not why and not _is_overruled(log, "not_attacked"):
-            raise UsageError(
-                f"the attack on the release could not be tried ({reason}), and the submission says nothing of it; "
-                "give a reason to approve it all the same, or take it back and submit it again",
-                Remedy.REASON,
-            )
+    choice = status.choice
+    assert choice is not None
+    detail: dict[str, Any] = {"candidate": choice.label, "replicate": choice.replicate}
+    if state != "returned":
+        refuse_void(*chosen_run(study, choice), choice.label)
+    if state == "submitted":
+        detail |= _submission(study, choice, despite) | ({"conditions": conditions} if conditions else {})
+    if state == "approved":
+        check_unaltered(log, "submitted")
+        _check_attacked(study, choice, log, why)
         detail |= {"number": number, "conditions": conditions}
     if why:
         detail["why"] = why
-    append(study, step, detail, by=by, after=_last(log))
+    append(study, state, detail, by=by, after=_last(log))
     return decision_status(study)
 
 
-def _overruled(choice: Choice, standing: Sequence[Statement], despite: str) -> dict[str, Any]:
-    """Return the log's part on the obstacles to a submission: empty, or the obstacles and why they are overruled.
+def _submission(study: Study, choice: Choice, despite: str) -> dict[str, Any]:
+    """Return the log's part on a submission: fresh figures, cautions, and obstacles with the reason to overrule them.
 
-    A submission in face of obstacles without a reason is refused.
+    A plan whose words tell the public how the release was made is refused, as is a submission without fresh runs, and
+    in face of obstacles without a reason.
     """
+    scenario, publish = study.find(choice.label)[0], study.plan.publish
+    check_public(study, scenario, [publish.title, publish.wording])
+    fresh = fresh_figures(study, scenario.index)
+    if fresh is None:
+        raise UsageError(
+            f"{choice.label} has only the figures that led to its choice; run it on fresh replicates first",
+            Remedy.RECHECK,
+            study=study.name,
+            candidate=choice.label,
+        )
+    found = gate_now(study, choice)
+    standing = of_severity(found, "obstacle")
     if standing and not despite:
         raise UsageError(
-            f"{choice.label}/{choice.replicate} cannot be submitted: {' '.join(map(words, standing))} Choose another "
+            f"{choice.label}/{choice.replicate} cannot be submitted: {sentences(standing)} Choose another "
             "candidate, or record why it is submitted all the same, which the memo prints on its first page",
             Remedy.DESPITE,
         )
     if despite and not standing:
         raise UsageError("nothing stands against the release, so there is nothing to submit it despite; leave that out")
-    return {"despite": despite, "obstacles": [each.stored() for each in standing]} if standing else {}
+    told: dict[str, Any] = {"fresh": fresh, "cautions": [each.stored() for each in of_severity(found, "caution")]}
+    return told | ({"despite": despite, "obstacles": [each.stored() for each in standing]} if standing else {})
 
 
-def _is_overruled(log: Sequence[Entry], kind: str) -> bool:
-    """Return whether the latest submission was made despite an obstacle of this kind."""
-    submitted = next(entry for entry in reversed(log) if entry.event == "submitted")
-    return any(each.get("kind") == kind for each in submitted.detail.get("obstacles", ()))
-
-
-AlterationKind = Literal["plan", "include", "members_rate", "wording"]
-_ALTERED: dict[AlterationKind, str] = {
-    "plan": "the plan departed from the approved one",
-    "include": "what is released with the file was changed",
-    "members_rate": "whether a circulating copy is made was changed",
-    "wording": "the words for the public were changed",
-}
-
-
-@dataclass(frozen=True)
-class Alteration:
-    """A change of something that a board decides on: the plan, what is released with the file, whether members are told
-    the rate, or the words for the public; ``number`` is that of the entry in the decision log."""
-
-    kind: AlterationKind
-    number: int
-
-    @property
-    def words(self) -> str:
-        """The change as the beginning of a sentence."""
-        return _ALTERED[self.kind]
-
-
-def altered_since(log: Sequence[Entry], event: Event) -> Alteration | None:
-    """The first alteration of what a board decides on after the latest ``event``; None where there is none."""
-    last = max(entry.number for entry in log if entry.event == event)
-    for entry in log[last:]:
-        if entry.event == "deviation":
-            return Alteration("plan", entry.number)
-        if entry.event == "changed" and any(change.entry == "publish.include" for change in entry.changes):
-            return Alteration("include", entry.number)
-        if entry.event == "changed" and any(change.entry == "publish.members_rate" for change in entry.changes):
-            return Alteration("members_rate", entry.number)
-        if entry.event == "changed" and any(change.section == "publish" for change in entry.changes):
-            return Alteration("wording", entry.number)
-    return None
-
-
-def _check_as_submitted(log: Sequence[Entry]) -> None:
-    """Refuse to approve what is no longer what was submitted: the board has read the other."""
-    if altered := altered_since(log, "submitted"):
+def _check_attacked(study: Study, choice: Choice, log: Sequence[Entry], why: str) -> None:
+    """Refuse to approve a release that was not attacked, or without a word on an attack that could not be tried."""
+    verdict = logged_verdict(study, f"{choice.label}/{choice.replicate}")
+    if verdict is None:
         raise UsageError(
-            f"{altered.words} after the recommendation was submitted (entry {altered.number} of the decision "
-            "log), so the board has read other papers; take it back and submit it again",
-            Remedy.TAKE_BACK,
+            f"the release {choice.label}/{choice.replicate} was not attacked yet, so nobody knows "
+            "how well altered records are recognised; attack it first",
+            Remedy.RECHECK,
+            study=study.name,
+            candidate=choice.label,
+        )
+    submitted = next(entry for entry in reversed(log) if entry.event == "submitted")
+    overruled = {each.get("kind") for each in submitted.detail.get("obstacles", ())}
+    reason = why_not_made(study, verdict)
+    if reason and not why and "not_attacked" not in overruled:
+        raise UsageError(
+            f"the attack on the release could not be tried ({reason}), and the submission says nothing of it; "
+            "give a reason to approve it all the same, or take it back and submit it again",
+            Remedy.REASON,
         )
 
 
-def _check_plan(study: Study, scenario: Scenario) -> None:
-    """Refuse to submit a plan whose words tell the public how the release was made."""
-    plan = study.plan
-    check_public(study, scenario, [plan.publish.title, plan.publish.wording])
+def check_unaltered(log: Sequence[Entry], event: Literal["submitted", "approved"]) -> None:
+    """Refuse (:class:`UsageError`) to go on where the plan, what is released with the file, whether members are told
+    the rate, or the words for the public were altered after the latest ``event``: the board decides on these."""
+    after, remedy = {
+        "submitted": (
+            "the recommendation was submitted",
+            ", so the board has read other papers; take it back and submit it again",
+        ),
+        "approved": (
+            "the board had approved the release",
+            "; take the recommendation back, submit it again and have it approved",
+        ),
+    }[event]
+    for entry in log[max(entry.number for entry in log if entry.event == event) :]:
+        changed = {name for change in entry.changes for name in (change.entry, change.section)}
+        altered = next((words for name, words in _ALTERED.items() if name in changed), "")
+        if entry.event == "deviation":
+            altered = "the plan departed from the approved one"
+        if altered and entry.event in ("changed", "deviation"):
+            place = f"entry {entry.number} of the decision log"
+            raise UsageError(f"{altered} after {after} ({place}){remedy}", Remedy.TAKE_BACK)
 
 
 def withhold(study: Study, by: str, why: str) -> DecisionStatus:
@@ -316,20 +319,3 @@ def withhold(study: Study, by: str, why: str) -> DecisionStatus:
 
 def _last(log: Sequence[Entry]) -> str:
     return log[-1].digest if log else START
-
-
-_NEW_CHOICE: dict[str, str] = {
-    "none": "nothing is recommended yet; record a choice first",
-    "withheld": "the decision is to release nothing; a new choice begins again",
-    "released": "it is published; a new choice begins again",
-}
-"""States from which only a new choice leads on."""
-
-
-def _refusal(status: DecisionStatus) -> str:
-    """The error that says what stands in the way, and what is possible."""
-    if status.state in _NEW_CHOICE:
-        return _NEW_CHOICE[status.state]
-    return (
-        f"it is {'a draft' if status.state == 'draft' else status.state}, so it can be {' or '.join(status.possible)}"
-    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.data.domain import KINDS
 from engine.data.table import occupied
-from engine.decision.statements import statement
+from engine.decision.statements import Statement, statement
 from engine.mechanisms import mechanism
 from engine.plan.coding import edit_failures
 from engine.plan.households import places_of
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from engine.plan import Plan
     from engine.sweeps.remake import Remade
 
+Found = tuple[Statement, bool | None]
+"""What was found, and whether the check holds (None: it does not apply)."""
 _MISSING = KINDS.index("missing")
 _SAME = 1e-9  # weighted totals are sums of many numbers in another order
 
@@ -38,83 +40,86 @@ def checks(
     together with the report.
     """
     return (
-        _marginals(release),
-        _unswapped(realisation, release),
-        _blocks(release),
-        _recodes(realisation),
+        Check("One-way tables kept", *_marginals(release)),
+        Check("Other attributes kept", *_unswapped(realisation, release)),
+        Check("Blocks of columns kept whole", *_blocks(release)),
+        Check(RECODES, *_recodes(realisation)),
         *_misfits(realisation, plan),
         *_edits(release, plan),
         *new_to_places(realisation, plan),
-        _missing(release),
-        _partners(realisation),
-        _totals(release),
-        _row_order(order, release.data.n_records),
+        Check("Missing values", *_missing(release)),
+        Check("A partner for every record", *_partners(realisation)),
+        Check("Calibration totals", *_totals(release)),
+        Check(ROW_ORDER, *_row_order(order, release.data.n_records)),
     )
 
 
-def _row_order(order: np.ndarray | None, n_records: int) -> Check:
-    name = ROW_ORDER
+def _row_order(order: np.ndarray | None, n_records: int) -> Found:
     if order is None:
-        return Check(name, statement("row_order", found="later"), None)
+        return statement("row_order", found="later"), None
     if not np.array_equal(np.sort(order), np.arange(n_records)):
-        return Check(name, statement("row_order", found="other records"), False)
+        return statement("row_order", found="other records"), False
     kept = order_trace(order).is_kept
-    return Check(name, statement("row_order", found="kept" if kept else "random"), not kept)
+    return statement("row_order", found="kept" if kept else "random"), not kept
 
 
-def _marginals(release: RecordRelease) -> Check:
-    data, changed = release.data, []
-    for j, attribute in enumerate(data.domain.attributes):
-        before = np.bincount(data.codes[j], minlength=attribute.size)
-        if any(not np.array_equal(before, np.bincount(t.codes(j), minlength=attribute.size)) for t in release.tables):
-            changed.append(attribute.name)
-    found = statement("one_way_tables", n=len(data.domain), changed=tuple(changed))
-    return Check("One-way tables kept", found, not changed)
+def _codes(release: RecordRelease, j: int) -> list[np.ndarray]:
+    """The codes of an attribute in the original, and in every released table."""
+    return [release.data.codes[j], *(table.codes(j) for table in release.tables)]
 
 
-def _unswapped(realisation: Remade, release: RecordRelease) -> Check:
-    data = release.data
-    name = "Other attributes kept"
-    swap = realisation.spec.by_roles
-    altered = [
-        j for j in range(len(data.domain)) if not all(np.array_equal(data.codes[j], t.codes(j)) for t in release.tables)
-    ]
+def _differ(before: np.ndarray, *after: np.ndarray) -> bool:
+    return any(not np.array_equal(before, other) for other in after)
+
+
+def _marginals(release: RecordRelease) -> Found:
+    domain = release.data.domain
+    changed = tuple(
+        attribute.name
+        for j, attribute in enumerate(domain.attributes)
+        if _differ(*(np.bincount(codes, minlength=attribute.size) for codes in _codes(release, j)))
+    )
+    return statement("one_way_tables", n=len(domain), changed=changed), not changed
+
+
+def _unswapped(realisation: Remade, release: RecordRelease) -> Found:
+    data, spec = release.data, realisation.spec
+    altered = [j for j in range(len(data.domain)) if _differ(*_codes(release, j))]
     # what another method changes follows from its parameters; what it did change is looked at
-    may_be_altered = set(realisation.spec.attributes.having("S") if swap else altered)
-    for j, attribute in enumerate(data.domain.attributes):
-        if j not in may_be_altered and j in altered:
-            return Check(name, statement("not_to_change", attribute=attribute.name), False)
-    kept = tuple(a.name for j, a in enumerate(data.domain.attributes) if j not in may_be_altered)
+    may_be_altered = spec.attributes.having("S") if spec.by_roles else altered
+    for j in altered:
+        if j not in may_be_altered:
+            return statement("not_to_change", attribute=data.domain.names[j]), False
+    kept = tuple(name for j, name in enumerate(data.domain.names) if j not in may_be_altered)
     renumbered = tuple(c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables))
     carried = sum(c not in renumbered for c in data.carried)
-    return Check(name, statement("others_kept", kept=kept, carried=carried, renumbered=renumbered), True)
+    return statement("others_kept", kept=kept, carried=carried, renumbered=renumbered), True
 
 
-def _blocks(release: RecordRelease) -> Check:
+def _blocks(release: RecordRelease) -> Found:
     several = [a for a in release.data.domain.attributes if len(a.columns) > 1]
     if not several:
-        return Check("Blocks of columns kept whole", statement("no_blocks"), None)
+        return statement("no_blocks"), None
     names = tuple(f"{a.name} ({', '.join(a.columns)})" for a in several)
-    kept_whole = all(
-        t.swapped_columns.issuperset(a.columns) or not t.swapped_columns.intersection(a.columns)
+    whole = all(
+        t.swapped_columns.issuperset(a.columns) or t.swapped_columns.isdisjoint(a.columns)
         for a in several
         for t in release.tables
     )
-    return Check("Blocks of columns kept whole", statement("blocks", names=names, whole=kept_whole), kept_whole)
+    return statement("blocks", names=names, whole=whole), whole
 
 
-def _recodes(realisation: Remade) -> Check:
+def _recodes(realisation: Remade) -> Found:
     recodes = released_recodes(realisation)
     if not recodes:
-        return Check(RECODES, statement("no_recodes"), None)
+        return statement("no_recodes"), None
     broken = [recode for recode in recodes if recode.broken]
     if not broken:
-        return Check(RECODES, statement("recodes_kept", pairs=len(recodes)), True)
+        return statement("recodes_kept", pairs=len(recodes)), True
     # how many records contradict themselves would tell how many were exchanged
     recode = next((recode for recode in broken if recode.undone), broken[0])
     pair = {"decider": recode.decider, "decided": recode.decided}
-    found = statement("recode_broken", **pair, undone=bool(recode.undone), more=len(broken) - 1)
-    return Check(RECODES, found, False)
+    return statement("recode_broken", **pair, undone=bool(recode.undone), more=len(broken) - 1), False
 
 
 def _misfits(realisation: Remade, plan: Plan) -> list[Check]:
@@ -128,24 +133,20 @@ def _misfits(realisation: Remade, plan: Plan) -> list[Check]:
 
 
 def _edits(release: RecordRelease, plan: Plan) -> list[Check]:
-    data = release.data
     if not plan.edits:
         return [Check(EDITS, statement("no_edits"), None)]
-    checks_of_rules = []
-    attributes = range(len(data.domain))
-    before, cell_of_record = occupied(list(data.codes), data.domain.shape, data.n_records)
-    counts = np.bincount(cell_of_record, minlength=len(before))
-    after = [occupied([t.codes(j) for j in attributes], data.domain.shape, data.n_records) for t in release.tables]
+    data, rows = release.data, []
+    tables = zip(*(_codes(release, j) for j in range(len(data.domain))), strict=True)
+    occupied_cells = [occupied(list(codes), data.domain.shape, data.n_records) for codes in tables]
+    original = occupied_cells[0][0]
     for rule in plan.edits:
-        broken_before = int(counts[edit_failures(before, data.domain, (rule,), before)[:, 0]].sum())
-        broken_after = [
-            int(edit_failures(cells, data.domain, (rule,), before)[inverse].sum()) for cells, inverse in after
-        ]
-        most_broken = max(broken_after)
-        found = statement("edits_broken", before=broken_before, after=most_broken)
-        holds = most_broken <= broken_before
-        checks_of_rules.append(Check(f"Edit rule “{rule.name}”", found, holds))
-    return checks_of_rules
+        before, *after = (
+            int(edit_failures(cells, data.domain, (rule,), original)[inverse].sum())
+            for cells, inverse in occupied_cells
+        )
+        found = statement("edits_broken", before=before, after=max(after))
+        rows.append(Check(f"Edit rule “{rule.name}”", found, max(after) <= before))
+    return rows
 
 
 def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
@@ -160,58 +161,52 @@ def new_to_places(realisation: Remade, plan: Plan) -> list[Check]:
     return [Check(name, statement("new_to_place", areas=n, place=places[-1], attributes=attributes), not new)]
 
 
-def _missing(release: RecordRelease) -> Check:
+def _missing(release: RecordRelease) -> Found:
     """Whether values are missing where they were missing before, count for count by attribute."""
-    data, name = release.data, "Missing values"
-    is_missing = {j: a.kind_codes == _MISSING for j, a in enumerate(data.domain.attributes)}
-    before = {j: int(np.count_nonzero(levels[data.codes[j]])) for j, levels in is_missing.items()}
-    incomplete = [j for j, number in before.items() if number]
-    if not incomplete:
-        return Check(name, statement("none_missing"), True)
-    changed = [
-        data.domain.names[j]
-        for j, levels in is_missing.items()
-        if any(int(np.count_nonzero(levels[table.codes(j)])) != before[j] for table in release.tables)
-    ]
+    before, changed = dict[str, int](), []
+    for j, attribute in enumerate(release.data.domain.attributes):
+        is_missing = attribute.kind_codes == _MISSING
+        n, *after = (int(np.count_nonzero(is_missing[codes])) for codes in _codes(release, j))
+        if n:
+            before[attribute.name] = n
+        if any(n != other for other in after):
+            changed.append(attribute.name)
+    if not before:
+        return statement("none_missing"), True
     if changed:
-        return Check(name, statement("missing_changed", attributes=tuple(changed)), False)
-    counts = tuple(f"{before[j]:,} of {data.domain.names[j]}" for j in incomplete[:6])
-    return Check(name, statement("missing_kept", counts=counts, more=len(incomplete) - len(counts)), True)
+        return statement("missing_changed", attributes=tuple(changed)), False
+    counts = tuple(f"{n:,} of {name}" for name, n in before.items())
+    return statement("missing_kept", counts=counts[:6], more=max(0, len(counts) - 6)), True
 
 
-def _partners(realisation: Remade) -> Check:
-    name = "A partner for every record"
-    if mechanism(realisation.spec.mechanism).partners_differ:
+def _partners(realisation: Remade) -> Found:
+    method, status = mechanism(realisation.spec.mechanism), realisation.status
+    if method.partners_differ:
         _, pairs = pairs_wanted(realisation.spec.rate, realisation.data.n_records)
         missing = 2 * pairs - int(realisation.changed.sum())
-        if realisation.status == RunStatus.NOOP:
-            return Check(name, statement("partners", found="nothing to exchange"), None)
-        if missing == 0:
-            return Check(name, statement("partners", found="all"), True)
-        return Check(name, statement("without_partner", n=missing), False)
-    if realisation.status in (RunStatus.FAILED, RunStatus.PARTIAL):
-        return Check(name, statement("partners", found="not all"), False)
-    if not mechanism(realisation.spec.mechanism).exchanges:
-        return Check(name, statement("partners", found="no pairs"), None)
-    return Check(name, statement("partners", found="none reported"), True)
+        if missing and status != RunStatus.NOOP:
+            return statement("without_partner", n=missing), False
+        found = "nothing to exchange" if status == RunStatus.NOOP else "all"
+    elif status in (RunStatus.FAILED, RunStatus.PARTIAL):
+        found = "not all"
+    else:
+        found = "none reported" if method.exchanges else "no pairs"
+    return statement("partners", found=found), {"all": True, "none reported": True, "not all": False}.get(found)
 
 
-def _totals(release: RecordRelease) -> Check:
-    data = release.data
-    weights = weights_of(release.original)
-    name = "Calibration totals"
+def _totals(release: RecordRelease) -> Found:
+    data, weights = release.data, weights_of(release.original)
     if weights is None:
-        return Check(name, statement("no_weights"), None)
+        return statement("no_weights"), None
     largest, level_name = 0.0, ""
     for j, attribute in enumerate(data.domain.attributes):
-        before = np.bincount(data.codes[j], weights, attribute.size)
-        for table in release.tables:
-            change = np.abs(np.bincount(table.codes(j), weights, attribute.size) - before)
+        before, *tables = (np.bincount(codes, weights, attribute.size) for codes in _codes(release, j))
+        for after in tables:
+            change = np.abs(after - before)
             share = np.divide(change, before, out=np.where(change > 0, np.inf, 0.0), where=before > 0)
             level = int(share.argmax())
             if share[level] > largest:
                 largest, level_name = float(share[level]), f"{attribute.name}: {attribute.levels[level]}"
     if largest <= _SAME:
-        return Check(name, statement("totals_kept"), True)
-    change = largest if np.isfinite(largest) else None
-    return Check(name, statement("totals_moved", level=level_name, change=change), False)
+        return statement("totals_kept"), True
+    return statement("totals_moved", level=level_name, change=largest if np.isfinite(largest) else None), False

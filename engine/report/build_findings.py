@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common import __version__
-from engine.decision.meant_run import meant_run
-from engine.decision.states import STATES, State
+from engine.decision.states import STATES, State, meant_run
 from engine.measures.planned import sensitive
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
 from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
-from engine.report.context import ReportContext, measure_rows, report_context, the_map
-from engine.report.decision_history import late_rule_words, limit_origin, log_of, recommendation
+from engine.report.context import ReportContext, measure_rows, recommendation, report_context, the_map
 from engine.report.describe import occupancy
 from engine.report.detected import detected_once
 from engine.report.exposed import exposure
@@ -36,8 +34,7 @@ from engine.report.facts import (
     Threat,
 )
 from engine.report.findings import FORMAT, Findings
-from engine.report.ledger_words import ledger_facts
-from engine.report.log import change_text
+from engine.report.log import change_text, history, late_words, ledger_facts
 from engine.report.losses import utility
 from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, with_left, worst_few
 from engine.report.parameters import (
@@ -54,6 +51,7 @@ from engine.report.recognised_facts import KeySet, Recognised
 from engine.report.sheet_counts import sheet
 from engine.report.side_by_side import side_by_side
 from engine.study.decision_log import entries
+from engine.study.ledger import bound_origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,16 +227,16 @@ def _approved(context: ReportContext) -> Approved:
         rule=_rule(context),
         parameters=_parameters(context),
         departures=tuple(sentences),
-        log=log_of(context),
+        log=history(context.study, context.redact, context),
         run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
-        limit_origin=limit_origin(context),
+        limit_origin="" if context.bound is None else bound_origin(context.study, context.bound),
     )
 
 
 def _rule(context: ReportContext) -> str:
     risk, utility = (context.view.measures[k] for k in (context.view.risk, context.view.utility))
-    words = rule_words(context.study.plan, risk, utility, late_rule_words(context))
+    words = rule_words(context.study.plan, risk, utility, late_words(context, of_plan=True))
     return f"{words}; it does not pick the recommended candidate" if context.is_off_rule else words
 
 
@@ -246,7 +244,11 @@ def _parameters(context: ReportContext) -> tuple[tuple[str, str], ...]:
     view = context.view
     candidates = f"{len(view.scenarios):,}"
     return parameters(
-        context.study.plan, view.measures[view.risk], view.measures[view.utility], candidates, late_rule_words(context)
+        context.study.plan,
+        view.measures[view.risk],
+        view.measures[view.utility],
+        candidates,
+        late_words(context, of_plan=True),
     )
 
 

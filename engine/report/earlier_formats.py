@@ -9,7 +9,7 @@ from typing import Any
 from engine.common.errors import EngineError
 from engine.common.untrusted import parse, plain_json
 from engine.common.wording import listed
-from engine.decision.altered_groups import AlteredGroup
+from engine.decision.gate import AlteredGroup
 from engine.measures.verdict import Verdict
 from engine.report.extent_facts import ChangedRow
 from engine.report.facts import Figure

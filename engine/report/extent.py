@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.gate import altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.statements import words
 from engine.mechanisms import amount, mechanism
 from engine.models.record_release import RecordRelease, numeric_columns

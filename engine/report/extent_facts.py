@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.decision.altered_groups import AlteredGroup
+from engine.decision.gate import AlteredGroup
 from engine.measures.verdict import Verdict
 from engine.report.places import LevelRow
 from engine.report.unit_counts import UnitsChanged

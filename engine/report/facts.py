@@ -13,13 +13,11 @@ from engine.decision.statements import Statement
 from engine.decision.states import State
 from engine.measures.base import Kind
 from engine.plan.entries import ReleaseType
-from engine.report.ledger_facts import LedgerFacts
-from engine.report.log import Event
+from engine.report.log import Event, LedgerFacts
+from engine.study.ledger import BoundOrigin
 
 Better = Literal["lower", "higher"]
 """Which figures of a measure are better, as they are shown: of a signed change that is its size."""
-LimitOrigin = Literal["fixed", "chosen", "changed", "after_earlier"]
-"""When a limit on risk was set (see :class:`engine.study.ledger.BoundOrigin`)."""
 FigureKind = Literal[
     "percentage of one attribute",
     "percentage of two attributes",
@@ -126,7 +124,7 @@ class Approved:
     log: tuple[Event, ...]
     run_rule: str = ""
     ledger: LedgerFacts | None = None
-    limit_origin: LimitOrigin | Literal[""] = ""
+    limit_origin: BoundOrigin | Literal[""] = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.decision.gate import ReleasedRun
 from engine.decision.statements import Statement
 from engine.report.facts import Better
 
@@ -87,36 +88,6 @@ class Map:
         """Return by which share of itself the recommended candidate's utility figure differs in another one."""
         own = self.recommended
         return None if row is own or row.utility is None or not own.utility else row.utility / own.utility - 1
-
-
-@dataclass(frozen=True)
-class ReleasedRun:
-    """The run to be released among the runs of its candidate, under the risk measure that the map shows.
-
-    It takes the ``place`` (1 is the least risky) ``of`` so many runs; ``released`` is its figure, ``mean`` that of all,
-    ``quantile`` what the share ``asked`` of the runs does not exceed.  ``within`` of them meet the bound, which says of
-    all runs that a share from ``low`` to ``high`` does (95 % confidence).  ``asked`` is None where the bound is on the
-    mean, these three without a bound.  Of ``fresh`` runs, made to check the choice, ``fresh_within`` meet it, which
-    says the same from ``fresh_low`` to ``fresh_high``; None without such runs, and in findings of an earlier version.
-    ``as_safe`` of the runs, itself among them, are exactly as risky as it is (None in findings of an earlier version).
-    """
-
-    place: int
-    of: int
-    title: str
-    unit: str
-    released: float | None
-    mean: float | None
-    quantile: float | None
-    asked: float | None
-    within: int | None
-    low: float | None
-    high: float | None
-    fresh: int | None = None
-    fresh_within: int | None = None
-    fresh_low: float | None = None
-    fresh_high: float | None = None
-    as_safe: int | None = None
 
 
 @dataclass(frozen=True)

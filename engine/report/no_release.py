@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.decision.statements import Statement, sentences, statement
+from engine.decision.statements import Statement, statement
 from engine.decision.states import decision_status
 from engine.plan.types import unstated
-from engine.report.candidate_rows import candidate_words, extents_tried
+from engine.report.context import candidate_words, extents_tried
 from engine.report.decision_pages import BANNER
 from engine.report.documents import html
-from engine.report.ledger_words import earlier_studies, ledger_facts, ledger_summary
-from engine.report.log import history
+from engine.report.log import earlier_studies, history, ledger_facts, ledger_summary
 from engine.report.parameters import parameters
 from engine.report.redaction import Redactor
 from engine.report.sentences import headline
@@ -22,11 +21,6 @@ from engine.report.sentences import headline
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
     from engine.study.study import Study
-
-
-def reason(study: Study, why: str) -> str:
-    """The reason given, without what identifies a run."""
-    return Redactor.of(study, {})(why)
 
 
 def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
@@ -40,26 +34,21 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
             "this memo is of a decision to release nothing, and none is recorded; the memo of a release is in the "
             "board's bundle"
         )
-    redact = Redactor.of(study, {})
+    redact, risk, utility = Redactor.of(study, {}), view.measures[view.risk], view.measures[view.utility]
     ledger = ledger_facts(study, redact)
-    names = {
-        "about": plan.about,
-        "came_before": sentences([*ledger_summary(ledger), *earlier_studies(ledger)]),
-        "title": plan.publish.title,
-        "banner": plan.about.classification or BANNER,
-        "why": redact(status.why),
-        "by": status.by,
-        "at": status.at[:10],
-        "considered": considered(study, view) if len(view.results) else [],
-        "number": plan.lock.number if plan.lock else "",
-        "locked": plan.lock.at[:10] if plan.lock else "",
-        "log": history(study, redact),
-        "parameters": parameters(
-            plan, view.measures[view.risk], view.measures[view.utility], f"{len(view.scenarios):,}"
-        ),
-        "unstated": [*unstated(plan).values()],
-    }
-    return html("no_release_memo.html", **names)
+    return html(
+        "no_release_memo.html",
+        plan=plan,
+        about=plan.about,
+        BANNER=BANNER,
+        status=status,
+        why=redact(status.why),
+        came_before=[*ledger_summary(ledger), *earlier_studies(ledger)],
+        considered=considered(study, view) if len(view.results) else [],
+        log=history(study, redact),
+        parameters=parameters(plan, risk, utility, f"{len(view.scenarios):,}"),
+        unstated=unstated(plan),
+    )
 
 
 def considered(study: Study, view: RiskUtilityMap) -> list[Statement]:
@@ -70,8 +59,7 @@ def considered(study: Study, view: RiskUtilityMap) -> list[Statement]:
     n, limit, frontier = len(view.scenarios), study.plan.decision.max_risk, view.frontier().tolist()
     told = [headline(study, view, None), statement("candidates_run", n=n, frontier=len(frontier))]
     if limit is not None:
-        loss = -float(limit) if view.measures[view.risk].measure.better == "higher" else float(limit)
-        within = int(np.count_nonzero(view.meets(loss) & np.isfinite(view.utility_loss)))
+        within = int(np.count_nonzero(view.meets(float(limit)) & np.isfinite(view.utility_loss)))
         told.append(statement("within_limit", n=within))
     if riskier := int(view.riskier_than_original.sum()):
         told.append(statement("riskier_than_original", n=riskier))

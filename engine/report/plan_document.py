@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from math import comb, prod
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.os_support import write_private, writing
-from engine.common.wording import listed, upper_first
+from engine.common.wording import listed
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
@@ -21,10 +23,10 @@ from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
 from engine.report.documents import docx, html, pdf
 from engine.report.losses import model_rows
-from engine.report.plan_counts import NO_DATA, at_most, candidates_words
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, meaning_of, title_of
 from engine.sweeps.adaptive import most_runs
+from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
 from engine.sweeps.warnings import release_warnings, torn_units
 
 if TYPE_CHECKING:
@@ -35,10 +37,67 @@ if TYPE_CHECKING:
     from engine.measures.base import Kind
     from engine.plan import AttributePlan, MechanismPlan, Plan
     from engine.release.parameter import Parameter
-    from engine.report.plan_counts import PlanCounts
+    from engine.release.space import Space
+    from engine.release.spec import ReleaseSpec
+    from engine.sweeps.candidates import Counted
 
 FORMATS: dict[str, Callable[[str], bytes]] = {".docx": docx, ".html": str.encode, ".pdf": pdf}
-"""The writers of a page, by the ending of the file."""
+"""The writers of a page, by the ending of the file; equal pages give equal bytes."""
+_NO_DATA = "not counted: no data were named when this document was written"
+
+
+# -- counts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlanCounts:
+    """A plan on data: the ``space`` of the random swap or its count, ``complete`` the number of distinct swaps where
+    it is searched, ``swaps`` its scenarios (of a search the most that it looks at), and how many every other mechanism
+    has."""
+
+    data: Microdata
+    space: Space | Counted | None
+    complete: int | None
+    swaps: int
+    others: tuple[tuple[str, int], ...]
+
+    @property
+    def candidates(self) -> int:
+        """All scenarios, of a search the most that it looks at."""
+        return self.swaps + sum(n for _, n in self.others)
+
+
+def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
+    """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
+    return plan_counts(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
+
+
+def plan_counts(
+    plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]
+) -> PlanCounts:
+    """The same where the space and the scenarios of other mechanisms are known already."""
+    complete = n_complete(plan, data) if plan.swaps_at_random and plan.space.search else None
+    swaps = space.distinct * per_spec(plan) if space else 0
+    if complete is not None:
+        swaps = min(complete * per_spec(plan), plan.space.budget)
+    return PlanCounts(data, space, complete, swaps, tuple(Counter(spec.mechanism for spec in others).items()))
+
+
+def at_most(plan: Plan) -> int | None:
+    """The most candidates that a plan can have, from the plan alone; None where that needs the data."""
+    space, n = plan.space, 0
+    if plan.swaps_at_random:
+        if space.search:
+            n = space.budget
+        elif space.all_specs:
+            return None
+        else:
+            n = len(space.specs) or sum(comb(len(plan.swap_candidates), size) for size in space.swap_sizes)
+            n *= per_spec(plan)
+    return n + sum(prod(len(values) for _, values in m.grid) for m in plan.mechanisms if not m.by_roles)
+
+
+# -- the document ----------------------------------------------------------------------------------------------------
 
 
 def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
@@ -46,33 +105,58 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
 
     A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
-    calls = comparable_calls(plan)
-    redact = Redactor({}, calls)
-    names = {
-        "has_data": counts is not None,
-        "NO_DATA": NO_DATA,
-        **_about(plan, redact),
-        **_data(plan, counts.data if counts else None),
-        **_candidates(plan, counts),
-        **_rule(plan, calls, candidates_words(plan, counts)),
-        **_public(plan, redact),
-        "methods": [
-            _method(declared, redact)
+    calls, names, space = comparable_calls(plan), in_words.mechanisms_of(plan), plan.space
+    redact, data = Redactor({}, calls), counts.data if counts else None
+    risk = _judged("risk", plan.decision.risk, plan, calls)
+    utility = _judged("utility", plan.decision.utility, plan, calls)
+    total = counts.candidates if counts else at_most(plan)
+    candidates = f"as many as the space has ({_NO_DATA})" if total is None else f"{total:,}"
+    if total is not None and (counts is None or counts.complete is not None):
+        candidates = f"at most {candidates}"
+    whole_units = {mechanism(name).whole_units for name in names}
+    return html(
+        "plan.html",
+        plan=plan,
+        counts=counts,
+        data=data,
+        words=in_words,
+        redact=redact,
+        title_of=title_of,
+        meaning_of=meaning_of,
+        occupancy=occupancy,
+        mechanism=mechanism,
+        RANDOM_SWAP=RANDOM_SWAP,
+        NO_DATA=_NO_DATA,
+        BANNER=BANNER,
+        about={name: redact(value) for name, value in vars(plan.about).items()},
+        departures=departures(plan).values(),
+        numeric=plan.data.numeric if data is None else numeric_columns(plan, data),
+        attributes=[_attribute(part, data, j) for j, part in enumerate(plan.attributes)],
+        units_of_exchange=["the record"] * (False in whole_units) + ["the household"] * (True in whole_units),
+        warnings=[*torn_units(data, plan), *release_warnings(data, plan)] if data else (),
+        models=model_rows(ReleasedTable(data), plan) if data else (),
+        methods=[
+            (mechanism(declared.name), _tried(declared, redact))
             for declared in plan.mechanisms
             if not declared.by_roles or declared.grid  # the random swap as published stands among the candidates
         ],
-    }
-    return html("plan.html", **names)
-
-
-def judged(plan: Plan, calls: tuple[MeasureCall, ...]) -> tuple[MeasureCall | None, MeasureCall | None]:
-    """The measures of risk and of utility that candidates are judged by: the plan's, else those that decide by
-    default."""
-    decision = plan.decision
-    return _judged("risk", decision.risk, plan, calls), _judged("utility", decision.utility, plan, calls)
+        rates=listed(map(percent, space.rates)),
+        swapped=_names(plan.swap_candidates, plan),
+        free=_names([name for name in plan.names if name not in (*space.fix, *space.change)], plan),
+        most=most_runs(plan),
+        total=total,
+        candidates=candidates,
+        calls=calls,
+        risk=risk,
+        utility=utility,
+        several_tables=releases_several_tables(plan),
+        wordings=_wordings(plan, redact),
+        many_tables=any(mechanism(name).many_tables for name in names),
+    )
 
 
 def _judged(kind: Kind, named: str | None, plan: Plan, calls: tuple[MeasureCall, ...]) -> MeasureCall | None:
+    """The measure of a kind that candidates are judged by: the plan's, else the one that decides by default."""
     if named is None:
         column = deciding_column(plan, calls, kind)
         return None if column is None else calls[column]
@@ -82,53 +166,6 @@ def _judged(kind: Kind, named: str | None, plan: Plan, calls: tuple[MeasureCall,
         ):
             return measure_call
     raise UsageError(f"decision {kind} is '{named}', which is not a measure of {kind}; name one of them")
-
-
-def _about(plan: Plan, redact: Redactor) -> dict[str, Any]:
-    """Who asks for what, the approval, and the texts of the plan."""
-    about, lock = plan.about, plan.lock
-    texts = {name: redact(value) for name, value in vars(about).items() if name != "release_type"}
-    return {
-        "about": SimpleNamespace(**texts, release_type=about.release_type),
-        "banner": about.classification or BANNER,
-        "title": redact(plan.publish.title),
-        "lock": lock and SimpleNamespace(number=lock.number, by=lock.by, at=lock.at, digest=lock.digest),
-        "departures": tuple(upper_first(redact(each.sentence)) for each in departures(plan).values()),
-        "intruder": redact(plan.threat.intruder),
-        "harm": redact(plan.threat.harm),
-        "published_tables": plan.threat.published_tables,
-        "public_files": redact.all(in_words.file_names(plan)),
-    }
-
-
-def _data(plan: Plan, data: Microdata | None) -> dict[str, Any]:
-    """Columns, attributes, keys and what users do, with counts where there are data."""
-    names = ("keys", "swap_candidates", "analyse", "analyses", "tables", "tolerances", "edits", "swaps_at_random")
-    return {
-        **{name: getattr(plan, name) for name in names},
-        "columns": plan.data,
-        "fixed": plan.space.fix,
-        "different": plan.space.change,
-        "included": plan.publish.include,
-        "missing_codes": in_words.missing_words(plan),
-        "numeric": plan.data.numeric if data is None else numeric_columns(plan, data),
-        "attributes": [_attribute(part, data, j) for j, part in enumerate(plan.attributes)],
-        "n_records": data.n_records if data else 0,
-        "units_of_exchange": _units_of_exchange(plan),
-        "n_units": len(data.units) if data and data.units else 0,
-        "n_carried": len(data.carried) if data else 0,
-        "n_dropped": len(data.dropped) if data else 0,
-        "table": data and occupancy(data.table, data.domain.names),
-        "keys_table": data and occupancy(data.table, plan.keys),
-        "warnings": [*torn_units(data, plan), *release_warnings(data, plan)] if data else (),
-        "models": model_rows(ReleasedTable(data), plan) if data else (),
-    }
-
-
-def _units_of_exchange(plan: Plan) -> list[str]:
-    """What changes places, whole, in the plan's mechanisms."""
-    whole = {mechanism(name).whole_units for name in in_words.mechanisms_of(plan)}
-    return [words for is_whole, words in ((False, "the record"), (True, "the household")) if is_whole in whole]
 
 
 def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[AttributePlan, str, int, str]:
@@ -149,94 +186,42 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
     return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
 
 
-def _method(declared: MechanismPlan, redact: Redactor) -> tuple[Any, list[tuple[Parameter, str]]]:
-    """A method and its parameters with what is tried of them."""
-    method, grid = mechanism(declared.name), dict(declared.grid)
+def _tried(declared: MechanismPlan, redact: Redactor) -> list[tuple[Parameter, str]]:
+    """The parameters of a method with what is tried of them, or the default."""
+    method, grid, rows = mechanism(declared.name), dict(declared.grid), []
     for name in grid:
         method.parameter(name)  # refuses an unknown one
-    return method, [(p, _values(p, grid.get(p.name), redact)) for p in method.parameters]
-
-
-def _values(parameter: Parameter, tried: tuple[str, ...] | None, redact: Redactor) -> str:
-    """What is tried of a parameter, and whether it is the default."""
-    values = tried or (() if parameter.default is None else (parameter.default,))
-    if tried is None and parameter.kind == "text" and not parameter.default:
-        return "none (default)"
-    texts = [redact(parameter.canonical(value)).replace("+", ", ") or "none named" for value in values]
-    return "; ".join(texts) + ("" if tried else " (default)")
-
-
-def _candidates(plan: Plan, counts: PlanCounts | None) -> dict[str, Any]:
-    """The space of candidates, and how many there are."""
-    space = plan.space
-    fields = ("search", "all_specs", "swap_sizes", "budget", "adaptive", "replicates")
-    return {
-        "space": SimpleNamespace(**{name: getattr(space, name) for name in fields}),
-        "SWAP_TITLE": in_words.SWAP_TITLE,
-        "SWAP_AMOUNT": mechanism(RANDOM_SWAP).rate,
-        "ROLE_WORDS": in_words.ROLE_WORDS,
-        "true_swap": in_words.true_swap_words(plan),
-        "n_rates": len(space.rates),
-        "rates": listed(map(percent, space.rates)),
-        "n_specs": len(space.specs),
-        "specs": space.specs,
-        "swapped": _names(plan.swap_candidates, plan),
-        "free": _names([name for name in plan.names if name not in (*space.fix, *space.change)], plan),
-        "space_counts": counts and counts.space,
-        "complete": counts and counts.complete,
-        "n_swaps": counts.swaps(plan) if counts else 0,
-        "by_method": [(mechanism(name).title, n) for name, n in counts.others] if counts else [],
-        "candidates": candidates_words(plan, counts),
-        "runs": in_words.runs_words(plan),
-        "most": most_runs(plan),
-        "total": counts.candidates(plan) if counts else at_most(plan),
-    }
+    for parameter in method.parameters:
+        tried, default = grid.get(parameter.name), parameter.default
+        texts = tried or (() if default is None else (default,))
+        words = "; ".join(redact(parameter.canonical(t)).replace("+", ", ") or "none named" for t in texts)
+        if tried is None and parameter.kind == "text" and not default:
+            words = "none"
+        rows.append((parameter, words if tried else f"{words} (default)"))
+    return rows
 
 
 def _names(names: Sequence[str], plan: Plan) -> str:
     return "all attributes" if tuple(names) == plan.names else listed(names)
 
 
-def _rule(plan: Plan, calls: tuple[MeasureCall, ...], candidates: str) -> dict[str, Any]:
-    """The measures, and how one candidate is chosen by them."""
-    risk, utility = judged(plan, calls)
-    bound, slope = plan.decision.max_risk, plan.decision.slope
-    return {
-        "measures": [(title_of(call), call.measure, meaning_of(call), call in (risk, utility)) for call in calls],
-        "risk": title_of(risk) if risk else "",
-        "utility": title_of(utility) if utility else "",
-        "several_tables": releases_several_tables(plan),
-        "judged_jointly": bool(risk and risk.measure.judges_jointly),
-        "rule": in_words.rule_words(plan, risk, utility),
-        "rule_fixed": bound is not None or slope is not None,
-        "bound": in_words.bound_words(risk, float(bound), plan.decision) if risk and bound is not None else "",
-        "run": in_words.run_words(plan),
-        "parameters": in_words.parameters(plan, risk, utility, candidates),
+def _wordings(plan: Plan, redact: Redactor) -> list[tuple[bool, str]]:
+    """The paragraph on methods of a random swap, of another method, or both."""
+    publish, swaps = plan.publish, {mechanism(name).by_roles for name in in_words.mechanisms_of(plan)}
+    texts = {
+        "title": redact(publish.title),
+        "extent": publish.rate_range if publish.rate_policy == "range" else "",
+        "wording": redact(publish.wording),
     }
-
-
-def _public(plan: Plan, redact: Redactor) -> dict[str, Any]:
-    """What is said in public: the paragraph on methods of a random swap, of another method, or both."""
-    publish, names = plan.publish, in_words.mechanisms_of(plan)
     new_ids = bool({"id", "unit"} & set(publish.include))
-    extent = publish.rate_range if publish.rate_policy == "range" else ""
-    title, wording = redact(publish.title), redact(publish.wording)
-    return {
-        "extent": extent,
-        "released_besides": in_words.released_with(publish.include),
-        "wordings": [
-            (
-                swap,
-                methods_paragraph(title=title, extent=extent, wording=wording, swap=swap, n_tables=1, new_ids=new_ids),
-            )
-            for swap in sorted({mechanism(name).by_roles for name in names}, reverse=True)
-        ],
-        "many_tables": any(mechanism(name).many_tables for name in names),
-    }
+    return [
+        (swap, methods_paragraph(**texts, swap=swap, n_tables=1, new_ids=new_ids))
+        for swap in sorted(swaps, reverse=True)
+    ]
 
 
 def document_bytes(page: str, form: str) -> bytes:
-    """Return a page in one of :data:`FORMATS`; equal pages give equal bytes."""
+    """Return a page in one of :data:`FORMATS`."""
     return FORMATS[form](page)
 
 

@@ -11,7 +11,7 @@ from engine.common.wording import lower_first, plural, upper_first
 from engine.decision.statements import KINDS, Statement, statement, words
 from engine.decision.verdict_log import verdict_statement
 from engine.measures.verdict import NEED_TABLES
-from engine.report.ledger_words import ledger_summary
+from engine.report.log import ledger_summary
 from engine.report.losses import flagged_of, largest
 from engine.report.parameters import not_declared
 from engine.report.words import figure

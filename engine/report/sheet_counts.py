@@ -16,7 +16,7 @@ from engine.mechanisms.base import Mechanism
 from engine.plan.households import places_of
 from engine.release.parameter import Parameter
 from engine.release.spec import UNIFORM, ReleaseSpec, percent, selection_of
-from engine.report.candidate_rows import as_read
+from engine.report.context import as_read
 from engine.report.exposed import sizes
 from engine.report.facts import Figure
 from engine.report.losses import optional
@@ -115,7 +115,7 @@ def _cell_sizes(release: RecordRelease, keys: Sequence[str]) -> tuple[CellSize, 
 
 def _candidates(context: ReportContext) -> Candidates:
     view = context.view
-    letters = {**context.letters, **context.also_within}
+    letters = context.lettered
     differing, settings = _distinguished({letter: view.scenarios[index].spec for letter, index in letters.items()})
     others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
     same, by = better_elsewhere(view, context.scenario.index)
@@ -137,7 +137,7 @@ def _candidates(context: ReportContext) -> Candidates:
                 settings=settings[letter],
                 further=tuple(optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others),
                 runs=of_runs(index),
-                altered=optional(float(context.summary.changed[index]) / n_records),
+                altered=optional(float(context.view.summary.changed[index]) / n_records),
             )
             for letter, index in letters.items()
         ),

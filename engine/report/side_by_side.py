@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.report.context import ReportContext
+    from engine.study.study import Study
 
 RUNS = 5
 """Runs of each candidate that are made again: a few of them, as each is fitted as often as there are analyses."""
@@ -35,26 +36,24 @@ def side_by_side(
     records are altered.  The first counted runs of each candidate are drawn again, which takes about as long as the
     run to be released takes, fifteen times; the study stores the figures, never the records.
     """
-    if not context.study.plan.analyses:
+    analyses, letters = context.study.plan.analyses, compared_letters(context)
+    if not analyses:
         return (), ()
-    letters = compared_letters(context)
     arrays = _stored(context, release, letters)
-    coefficients, analyses = [], []
-    for number, analysis in enumerate(context.study.plan.analyses):
+    coefficient_runs, analysis_runs = [], []
+    for number, analysis in enumerate(analyses):
         before = compare(release, analysis, reported=True)
         usable = np.flatnonzero(before.usable)
         for letter in letters:
             shift = arrays[f"shift {number} {letter}"][:, usable]
-            beyond = arrays[f"beyond {number} {letter}"]
             for k, values in zip(usable.tolist(), shift.T, strict=True):
-                figures = values[np.isfinite(values)]
-                name = coefficient_name(before, k)
+                figures, name = values[np.isfinite(values)], coefficient_name(before, k)
                 counts = len(figures), len(values) - len(figures)
-                coefficients.append(CoefficientRuns(analysis.name, name, letter, *counts, *_spread(figures)))
+                coefficient_runs.append(CoefficientRuns(analysis.name, name, letter, *counts, *_spread(figures)))
             worst = np.array([np.abs(run[np.isfinite(run)]).max() for run in shift if np.isfinite(run).any()])
-            flagged = float(beyond.mean()) if len(usable) else None
-            analyses.append(AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), flagged))
-    return tuple(coefficients), tuple(analyses)
+            flagged = float(arrays[f"beyond {number} {letter}"].mean()) if len(usable) else None
+            analysis_runs.append(AnalysisRuns(analysis.name, letter, len(shift), len(usable), *_spread(worst), flagged))
+    return tuple(coefficient_runs), tuple(analysis_runs)
 
 
 def compared_letters(context: ReportContext) -> dict[str, int]:
@@ -72,9 +71,14 @@ def _spread(values: np.ndarray) -> tuple[float | None, float | None, float | Non
 
 
 def _stored(context: ReportContext, release: RecordRelease, letters: dict[str, int]) -> dict[str, np.ndarray]:
-    """Changes by analysis and letter, as stored in the study or computed from runs made again."""
-    study, plan = context.study, context.study.plan
-    replicates = {letter: _replicates(context, index) for letter, index in letters.items()}
+    """Of every analysis and letter the coefficients' changes in standard errors, shape ``(runs, m)``, and how many of
+    them are beyond the tolerances, shape ``(runs,)``; as stored in the study or computed from runs made again."""
+    study, plan, results = context.study, context.study.plan, context.view.results
+    counted = results.counted(context.view.allow_partial)
+    replicates = {
+        letter: sorted(results.replicate[counted & (results.scenario == index)].tolist())[:RUNS]
+        for letter, index in letters.items()
+    }
     labels = [(letter, study.scenarios[index].label, replicates[letter]) for letter, index in letters.items()]
     of = repr((labels, plan.analyses, plan.tolerances, plan.data.numeric))
     digest = blake2b(of.encode(), digest_size=12).hexdigest()
@@ -82,42 +86,31 @@ def _stored(context: ReportContext, release: RecordRelease, letters: dict[str, i
     def compute() -> dict[str, np.ndarray]:
         arrays = {}
         for letter, index in letters.items():
-            for number, (shift, beyond) in enumerate(_changes(context, release, index, replicates[letter])):
-                arrays[f"shift {number} {letter}"], arrays[f"beyond {number} {letter}"] = shift, beyond
+            runs = [_changes(run) for run in _runs(study, release, index, replicates[letter])]
+            for number, changes in enumerate(zip(*runs, strict=True)):
+                shifts, beyond = zip(*changes, strict=True)
+                arrays[f"shift {number} {letter}"] = np.array(shifts)
+                arrays[f"beyond {number} {letter}"] = np.array(beyond, float)
         return arrays
 
     return study.cache.get(f"realisation analyses {digest}", compute, since=study.database.data_version)
 
 
-def _replicates(context: ReportContext, index: int) -> list[int]:
-    """The first counted runs of a candidate."""
-    results = context.view.results
-    counted = (results.scenario == index) & results.counted(context.view.allow_partial)
-    return sorted(results.replicate[counted].tolist())[:RUNS]
+def _changes(run: RecordRelease) -> list[tuple[np.ndarray, int]]:
+    """The changes of one run, an analysis each."""
+    rows = []
+    for analysis in run.plan.analyses:
+        comparison = compare(run, analysis, reported=True)
+        before, after = comparison.before, comparison.after
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift = np.where(after == before.estimate, 0.0, (after - before.estimate) / before.se)
+        rows.append((shift, int(coefficient_flags(comparison, tolerances_of(run.plan))[1].sum())))
+    return rows
 
 
-def _changes(
-    context: ReportContext, release: RecordRelease, index: int, replicates: list[int]
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For every analysis its coefficients' changes in standard errors, shape ``(runs, m)``, and how many of them are
-    beyond the tolerances, shape ``(runs,)``."""
-    plan, tolerances = context.study.plan, tolerances_of(context.study.plan)
-    by_analysis: list[tuple[list[np.ndarray], list[int]]] = [([], []) for _ in plan.analyses]
-    for run in _runs(context, release, index, replicates):
-        for analysis, (shifts, counts) in zip(plan.analyses, by_analysis, strict=True):
-            comparison = compare(run, analysis, reported=True)
-            before = comparison.before
-            with np.errstate(divide="ignore", invalid="ignore"):
-                shift = (comparison.after - before.estimate) / before.se
-            shifts.append(np.where(comparison.after == before.estimate, 0.0, shift))
-            counts.append(int(coefficient_flags(comparison, tolerances)[1].sum()))
-    return [(np.array(shifts), np.array(counts, float)) for shifts, counts in by_analysis]
-
-
-def _runs(context: ReportContext, release: RecordRelease, index: int, replicates: list[int]) -> Iterator[RecordRelease]:
+def _runs(study: Study, release: RecordRelease, index: int, replicates: list[int]) -> Iterator[RecordRelease]:
     """Runs of a candidate, drawn again down to records."""
-    study, data = context.study, release.data
-    spec = study.scenarios[index].spec
+    spec, data = study.scenarios[index].spec, release.data
     key, method, setting = read_key(key_path(study.path)), mechanism(spec.mechanism), setting_of(spec, study.plan, data)
     fitted = method.fitted(setting)
     for replicate in replicates:

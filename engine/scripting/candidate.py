@@ -12,7 +12,7 @@ from engine.bundle.files import Rows, new_secret
 from engine.bundle.source import check_figures
 from engine.common.errors import EngineError, UsageError
 from engine.decision.gate import counted_losses
-from engine.decision.meant_run import meant_run
+from engine.decision.states import meant_run
 from engine.frontier.choosing import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.plan.coding import code

@@ -16,7 +16,7 @@ from engine.decision.choice import choose, finalists, pick
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan import Plan, extended_plan
 from engine.release.scenarios import NoteKind
-from engine.report.candidate_table import columns_of, realisation_rows, scenario_rows
+from engine.report.candidate_table import run_table, scenario_table
 from engine.report.detected import attack_choice
 from engine.report.unit_counts import unit_columns, with_units
 from engine.scripting.arguments import SweepOptions, View, public, whole_number
@@ -243,8 +243,8 @@ class Sweep(Sequence[Candidate]):
         current = self._map(view)
         if not runs:
             return self._candidates_frame(current)
-        rows = with_units(realisation_rows(current), self.study)
-        frame = _frame(rows, unit_columns(columns_of(current, "realisation"), self.study)).rename_axis("run")
+        columns, rows = run_table(current)
+        frame = _frame(with_units(rows, self.study), unit_columns(columns, self.study)).rename_axis("run")
         frame.insert(0, "candidate", [run.partition("/")[0] for run in frame.index])
         return frame
 
@@ -405,8 +405,8 @@ class Sweep(Sequence[Candidate]):
     def _candidates_frame(
         self, view: RiskUtilityMap, *, undominated: bool = False, fresh: bool = False
     ) -> pd.DataFrame:
-        rows = with_units(scenario_rows(view, undominated=undominated), self.study, fresh=fresh)
-        return _frame(rows, unit_columns(columns_of(view, "scenario"), self.study))
+        columns, rows = scenario_table(view, undominated=undominated)
+        return _frame(with_units(rows, self.study, fresh=fresh), unit_columns(columns, self.study))
 
     def _map(self, view: View) -> RiskUtilityMap:
         return risk_utility_map(self.study, **view)

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -87,13 +86,9 @@ class Ledger:
         return tuple(study for study in self.earlier if study.runs)
 
 
-class BoundOrigin(Enum):
-    """The time at which a bound on risk was set: before any result was there, or in the light of which results."""
-
-    FIXED = "before any result"
-    CHOSEN = "with the choice"
-    CHANGED = "in a change of the plan"
-    AFTER_EARLIER = "after results of an earlier study"
+BoundOrigin = Literal["fixed", "chosen", "changed", "after_earlier"]
+"""The time at which a bound on risk was set: before any result was there, with the choice, in a change of the plan, or
+after results of an earlier study."""
 
 
 def ledger_of(study: Study) -> Ledger | None:
@@ -148,13 +143,13 @@ def bound_origin(study: Study, bound: float) -> BoundOrigin:
     every earlier study of which results could be seen had it too."""
     planned, log = study.plan.decision.max_risk, entries(study)
     if planned is None or float(planned) != bound:
-        return BoundOrigin.CHOSEN
+        return "chosen"
     if _bound_was_changed(log, study.plan):
-        return BoundOrigin.CHANGED
+        return "changed"
     ledger = ledger_in(log, study.name) or Ledger()
     if all(earlier.bound == bound and earlier.bound_kept for earlier in ledger.had_results):
-        return BoundOrigin.FIXED
-    return BoundOrigin.AFTER_EARLIER
+        return "fixed"
+    return "after_earlier"
 
 
 def _bound_was_changed(log: Sequence[Entry], plan: Plan) -> bool:

@@ -9,10 +9,11 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from engine.decision.bound_words import figure_words
+from engine.decision.bounds import figure_words
+from engine.decision.choice import chosen_run
 from engine.decision.comparison import Difference, differences
-from engine.decision.gate import over_edit_limits
-from engine.decision.statements import sentences, words
+from engine.decision.gate import over_edit_limits, released_run
+from engine.decision.statements import sentences, statement, words
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict, verdict_words
 from engine.frontier.choosing import share_within
@@ -26,7 +27,7 @@ from engine.report.context import in_counts
 from engine.report.describe import remade
 from engine.report.detected import release_verdict
 from engine.report.parameters import bound_is_on
-from engine.report.released_run import among_siblings, standing
+from engine.report.redaction import title_of
 from engine.report.sentences import exposed
 from engine.report.words import on_frontier_words
 from engine.study.map_reader import risk_bound
@@ -41,8 +42,15 @@ from frontier_app.wording.markup import Markdown, joined, markdown, table
 
 def released(study: Study, view: RiskUtilityMap, choice: Choice) -> str:
     """The place of the run to be released among its siblings."""
-    counts = in_counts(study, view.scenarios, view.results)
-    return sentences(among_siblings(standing(study, view, choice, counts)))
+    runs, row = chosen_run(study, choice)
+    counts = in_counts(study, view, int(runs.scenario[row]), runs)
+    run = released_run(study, view, runs, row, choice.record, counts)
+    told = run.statements[:1]
+    if run.released is not None and run.mean is not None:
+        title = title_of(view.measures[view.risk])
+        figures = {"value": run.released, "mean": run.mean, "quantile": run.quantile, "asked": run.asked}
+        told.append(statement("run_and_mean", measure=title, **figures))
+    return sentences(told)
 
 
 def lines(

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from engine.common.errors import EngineError
-from engine.decision.bound_words import figure_words
+from engine.decision.bounds import UnmetBound, figure_words, unmet_bound
 from engine.decision.choice import measures_of, planned_indices
 from engine.decision.gate import beaten_by_original, slope_of
 from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status
-from engine.decision.unmet_bound import UnmetBound, unmet_bound, unmet_statements
 from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.plan import edit_plan
 from engine.release.scenarios import Choice
@@ -37,7 +36,7 @@ def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[flo
     unmet = unmet_bound(study, view, bound)
     if unmet is None:
         return False
-    least, *ways_out = map(words, unmet_statements(unmet, view))
+    least, *ways_out = map(words, unmet.statements)
     with st.container(border=True):
         st.warning(markdown("{}", least), icon=":material/warning:")
         st.markdown(bullets(ways_out))
@@ -93,16 +92,15 @@ def _buttons(unmet: UnmetBound, allow: Callable[[float], None], *, is_next: bool
         args=(unmet.offered,),
         help="A limit that a candidate meets, with room for new runs. It is tried here; the plan keeps its own.",
     )
-    plan = state.get().plan
-    rate = unmet.trend.next_rate if unmet.trend is not None else None
-    if plan is not None and rate is not None and rate not in plan.space.rates:
+    plan, rate = state.get().plan, unmet.next_rate
+    if plan is not None and rate and rate not in plan.space.rates:
         label = f"Add a rate of {percent(rate)} to the plan"
         if st.button(label, key="unmet-rate", icon=":material/add:", help="The sweep then adds it to the study."):
             actions.change(
                 edit_plan(plan, rates=[*plan.space.rates, rate]), f"a swap rate of {percent(rate)} is in the plan"
             )
             navigation.go_to("sweep")
-    name, _ = next(iter(unmet.coarse_keys), ("", 0))
+    name = next(iter(unmet.coarse_keys), "")
     if name and st.button(f"Make {name} coarser", key="unmet-keys", icon=":material/merge:"):
         state.show_part("levels", column=name)
         navigation.go_to("data")

@@ -20,7 +20,8 @@ from engine.report.describe import remade
 from engine.report.documents import docx
 from engine.report.findings import Findings, read_board
 from engine.report.map_model import map_model
-from engine.report.no_release import considered, no_release_memo, reason
+from engine.report.no_release import considered, no_release_memo
+from engine.report.redaction import Redactor
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
 from frontier_app.charts import maps
@@ -82,7 +83,7 @@ def source() -> Findings | NoRelease | Missing:
             view = actions.the_map(None, None, now.look.partial)
             assert view is not None
             rests_on = tuple(considered(study, view)) if len(view.results) else ()
-            return NoRelease(reason(study, status.why), status.by, status.at, rests_on, partial(_memo, path))
+            return NoRelease(Redactor.of(study, {})(status.why), status.by, status.at, rests_on, partial(_memo, path))
         choice = status.choice
         if choice is None:
             return Missing(

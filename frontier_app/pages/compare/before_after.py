@@ -10,10 +10,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.data.microdata import Microdata
-from engine.decision.altered_groups import altered_groups, altered_share, group_caution, groups_to_show
-from engine.decision.comparison import spread
-from engine.decision.meant_run import meant_run
+from engine.decision.gate import altered_groups, altered_share, group_caution, groups_to_show
 from engine.decision.statements import words
+from engine.decision.states import meant_run
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.models.record_release import RecordRelease
 from engine.plan.coding import N_RULE, KeyTable
@@ -366,14 +365,13 @@ def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None
         persist_state="session",
     )
     k = names.index(picked)
-    run_figures = spread(study, index, view.allow_partial)
-    values = run_figures.values[:, k]
-    own = study.runs.of([index])
+    own, again = study.runs.of([index]), study.runs.of([index], "fresh")
+    runs, fresh_runs = (table.values[table.counted(view.allow_partial), k] for table in (own, again))
     row = check_realisation(own, index, replicate, view.scenarios[index].label, allow_partial=True)
     elements.chart(
         before_after.runs(
-            values[~run_figures.fresh],
-            values[run_figures.fresh],
+            runs,
+            fresh_runs,
             float(own.values[row, k]),
             float(view.original[k]),
             f"{text.measure_title(view.measures[k])} ({text.DIRECTION[view.measures[k].measure.better]})",
@@ -382,9 +380,9 @@ def runs(study: Study, view: RiskUtilityMap, index: int, replicate: int) -> None
         "Every run of the candidate on this measure; the sentence below sums them up",
     )
     summary = view.summary
-    fresh = int(run_figures.fresh.sum())
+    fresh = len(fresh_runs)
     st.markdown(
-        f"The sweep has {text.plural(int((~run_figures.fresh).sum()), 'run')} with a mean of"
+        f"The sweep has {text.plural(len(runs), 'run')} with a mean of"
         f" {text.with_error(float(summary.mean[index, k]), float(summary.se[index, k]))}, and"
         f" {text.plural(fresh, 'fresh run') if fresh else 'no fresh run'} {'was' if fresh < 2 else 'were'} made. Run"
         f" {replicate} is the one to release, by a rule: to choose the luckiest run would be selection on noise."

@@ -20,8 +20,7 @@ from engine.plan import Plan, edit_plan
 from engine.plan.types import in_no_use
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
-from engine.report.plan_counts import plan_counts
-from engine.report.plan_document import document_bytes, plan_document
+from engine.report.plan_document import document_bytes, plan_counts, plan_document
 from engine.sweeps.candidates import Counted
 from frontier_app.pages.plan import space
 from frontier_app.pages.plan import space as protection

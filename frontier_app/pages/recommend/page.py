@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
-from engine.decision.bound_words import example_bound, figure_words
+from engine.decision.bounds import example_bound, figure_words
 from engine.decision.choice import choose, planned_indices
 from engine.decision.gate import beaten_by_original
 from engine.decision.statements import words

@@ -11,8 +11,7 @@ import streamlit as st
 from engine.common.errors import EngineError
 from engine.common.wording import columns_named
 from engine.data.microdata import RawTable
-from engine.decision.meant_run import meant_run
-from engine.decision.states import decision_status
+from engine.decision.states import decision_status, meant_run
 from engine.measures.planned import sensitive, with_sensitive, with_uses_measured
 from engine.plan import AboutPlan, Plan, PublishPlan, ThreatPlan, edit_plan
 from engine.plan.entries import INCLUDE

@@ -11,7 +11,7 @@ import streamlit as st
 
 from engine.common.errors import EngineError
 from engine.common.wording import listed, upper_first
-from engine.decision.bound_words import bound_words, example_bound
+from engine.decision.bounds import bound_words, example_bound
 from engine.measures import MeasureCall, call
 from engine.measures.base import Kind
 from engine.measures.planned import (

@@ -23,12 +23,13 @@ from engine.cli.options import error_text
 from engine.cli.show_table import standing
 from engine.common.errors import EngineError, UsageError
 from engine.data.microdata import RawTable
-from engine.decision.choice import choose, obstacles_now, pick
+from engine.decision.choice import choose, gate_now, pick
+from engine.decision.statements import of_severity
 from engine.decision.states import decide
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import RunStatus
-from engine.report.candidate_table import NO_CHANGE, scenario_rows
+from engine.report.candidate_table import NO_CHANGE, scenario_table
 from engine.study.decision_log import entries
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
@@ -95,10 +96,10 @@ def test_it_is_marked_and_no_rule_picks_it(study: Study) -> None:
     assert (runs.status == RunStatus.NOOP).all() and not runs.changed.any()
     assert (runs.values == view.original).all(), "its figures are those of the original"
     assert view.changes_nothing.tolist() == [s.label == label for s in study.scenarios]
-    (row,) = (row for row in scenario_rows(view) if row["id"] == label)
+    (row,) = (row for row in scenario_table(view)[1] if row["id"] == label)
     assert standing(row) == NO_CHANGE and not row["undominated"]
     assert index not in view.frontier() and not view.undominated_by_quantile()[index]
-    assert label not in [row["id"] for row in scenario_rows(view, undominated=True)]
+    assert label not in [row["id"] for row in scenario_table(view, undominated=True)[1]]
     assert pick(study, view, max_risk=1.0).index != index
     assert index not in view.by_slope(float("inf"))
 
@@ -119,7 +120,7 @@ def test_it_is_not_run_again(study: Study, home: tuple[Path, RawTable]) -> None:
 @pytest.mark.parametrize("despite", ["", "the board knows it"])
 def test_it_is_not_submitted_for_any_reason(study: Study, home: tuple[Path, RawTable], despite: str) -> None:
     rechecked(study, home[1])
-    standing = obstacles_now(study, study.choices.all()[-1])
+    standing = of_severity(gate_now(study, study.choices.all()[-1]), "obstacle")
     assert standing[0].kind == "changes_nothing"
     with pytest.raises(UsageError, match="changes nothing"):
         decide(study, "submitted", "Ada", despite=despite)
@@ -127,7 +128,7 @@ def test_it_is_not_submitted_for_any_reason(study: Study, home: tuple[Path, RawT
 
 def test_it_is_not_approved(study: Study, home: tuple[Path, RawTable]) -> None:
     rechecked(study, home[1])
-    with open_gates("decision.states.refuse_void_choice"):
+    with open_gates("decision.states.refuse_void"):
         decide(study, "submitted", "Ada", despite="a test")
     with pytest.raises(UsageError, match="changes nothing"):
         log_attack(study)
@@ -139,7 +140,7 @@ def test_it_is_not_approved(study: Study, home: tuple[Path, RawTable]) -> None:
 @pytest.mark.parametrize("tier", ["analyst", "public"])
 def test_it_is_not_exported(study: Study, home: tuple[Path, RawTable], tmp_path: Path, tier: str) -> None:
     rechecked(study, home[1])
-    with open_gates("decision.states.refuse_void_choice"):
+    with open_gates("decision.states.refuse_void"):
         decide(study, "submitted", "Ada", despite="a test")
         log_attack(study)
         decide(study, "approved", "Board", number="7")

@@ -21,7 +21,7 @@ from engine.common.streams import derive
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.microdata import RawTable
-from engine.decision.choice import choose, obstacles_now
+from engine.decision.choice import choose, gate_now
 from engine.decision.verdict_log import STREAMED
 from engine.measures.turned_back import turned_back
 from engine.measures.verdict import Verdict
@@ -258,7 +258,7 @@ def test_values_that_the_release_gives_back_are_counted_as_of_records_in_memory(
         verdict = attack_choice(study, raw, read_key(key_path(study.path)), [scenario.index])
         assert in_memory is not None and verdict is not None
         assert verdict == (in_memory.verdict if severity != "none" else Verdict("untried", why=STREAMED))
-        assert "not_attacked" in [each.kind for each in obstacles_now(study, choice)]
+        assert "not_attacked" in [each.kind for each in gate_now(study, choice)]
         candidate = f"{scenario.label}/{choice.replicate}"
         if severity == "refused":
             with pytest.raises(AttackSucceeded, match="original values of 'sex'"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.decision.comparison import differences, spread, starting_points
+from engine.decision.comparison import differences, starting_points
 from engine.release.scenarios import RunStatus
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
@@ -25,10 +26,9 @@ def test_against_doing_nothing(study):
     view = risk_utility_map(study)
     risk, hellinger, entropy = differences(view, 0)
     assert (risk.value, risk.reference) == (pytest.approx(0.12), ORIGINAL["small_cells"])
-    assert risk.absolute == pytest.approx(-0.18) and risk.relative == pytest.approx(-0.6)
+    assert risk.absolute == pytest.approx(-0.18)
     assert (risk.better, risk.clear) == (1, True)
     assert (hellinger.better, hellinger.absolute) == (-1, pytest.approx(0.5))
-    assert np.isnan(hellinger.relative), "nothing is a share of zero"
     assert entropy.value == pytest.approx(0.1), "of a signed change the size counts"
     assert differences(view, 2)[0].better == -1, "swapping may raise a risk"
 
@@ -37,7 +37,7 @@ def test_against_another(study):
     view = risk_utility_map(study)
     risk, hellinger, _ = differences(view, 0, 1)
     assert risk.reference == pytest.approx(0.22) and risk.absolute == pytest.approx(-0.1) and risk.better == 1
-    assert hellinger.absolute == pytest.approx(0.3) and hellinger.relative == pytest.approx(1.5)
+    assert hellinger.absolute == pytest.approx(0.3)
     assert hellinger.better == -1
     assert not hellinger.clear, "three runs that agree prove little"
     back = differences(view, 1, 0)[0]
@@ -51,6 +51,19 @@ def test_equal_runs_prove_a_difference_from_ten_on(tmp_path: Path, runs: int, cl
     rows = [(s, r, RunStatus.OK, 2, 0.1 + 0.1 * s, 0.5, 0.0) for s in (0, 1) for r in range(1, runs + 1)]
     with study_of(tmp_path, rows) as study:
         assert differences(risk_utility_map(study), 0, 1)[0].clear is clear
+
+
+def test_of_some_columns_fewer_comparisons_are_made_at_once(tmp_path):
+    from scipy.stats import ttest_ind
+
+    first, second = np.linspace(0.0, 0.09, 12), np.linspace(0.0, 0.09, 12) + 0.027
+    assert 0.05 / 3 < ttest_ind(first, second, equal_var=False).pvalue < 0.8 * 0.05
+    rows = [(s, r + 1, RunStatus.OK, 2, v, 0.1, 0.0) for s, of in ((0, first), (1, second)) for r, v in enumerate(of)]
+    with study_of(tmp_path, rows) as study:
+        view = risk_utility_map(study)
+        (alone,) = differences(view, 0, 1, columns=[view.risk])
+        assert alone.clear and not differences(view, 0, 1)[view.risk].clear
+        assert len(differences(view, 0, 1, columns=[view.utility, view.risk])) == 2
 
 
 def test_a_scenario_without_a_run_is_unknown(study):
@@ -86,7 +99,7 @@ def test_noise_is_welchs(tmp_path, gap, together):
 
 
 @pytest.mark.parametrize(("together", "clear"), [({}, True), ({"together": 1}, True), ({"together": 2}, False)])
-def test_one_comparison_is_shared_by_the_measures_alone(tmp_path, together: dict[str, int], clear: bool):
+def test_one_comparison_is_shared_by_the_measures_alone(tmp_path, together: dict[str, Any], clear: bool):
     """A p-value between .05 / 6 and .05 / 3, of three measures."""
     from scipy.stats import ttest_ind
 
@@ -112,16 +125,6 @@ def test_higher_is_better(tmp_path):
         difference = differences(risk_utility_map(study), 0, 1)[1]
         assert difference.value == pytest.approx(0.8035) and difference.absolute == pytest.approx(-0.1)
         assert (difference.better, difference.clear) == (-1, True)
-
-
-def test_spread_keeps_fresh_runs_apart(study):
-    study.runs.add([(0, 1_000_001, RunStatus.OK, 2, 0.15, 0.5, 0.0)], table="fresh")
-    runs = spread(study, 0)
-    assert runs.replicate.tolist() == [1, 2, 3, 1_000_001]
-    assert runs.fresh.tolist() == [False, False, False, True]
-    np.testing.assert_allclose(runs.values[:, 0], [0.11, 0.12, 0.13, 0.15])
-    assert len(spread(study, 3).replicate) == 0, "failed runs do not count"
-    assert len(spread(study, 3, allow_partial=True).replicate) == 2
 
 
 def test_where_to_begin(study):

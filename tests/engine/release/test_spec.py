@@ -23,7 +23,7 @@ from engine.release.spec import (
     rate_text,
     selection_of,
 )
-from engine.report.candidate_rows import candidate_words
+from engine.report.context import candidate_words
 from frontier_app.wording.text import spec_words, swap_short
 
 THREE = ("Age", "Sex", "Job")

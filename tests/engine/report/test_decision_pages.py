@@ -15,13 +15,14 @@ from engine.plan.entries import PublishedTables, TolerancePlan
 from engine.report import board_pictures, decision_pages, documents, sheet
 from engine.report.board_pictures import change_words
 from engine.report.decision_pages import folded, page_one, pages
-from engine.report.facts import Check, Figure, LimitOrigin
+from engine.report.facts import Check, Figure
 from engine.report.findings import Findings
 from engine.report.log import Event
 from engine.report.losses import by_table, flagged_of, largest, new_values, tolerances_of
 from engine.report.sheet import figure_name
 from engine.report.tables import sheets
 from engine.report.write import write_findings
+from engine.study.ledger import BoundOrigin
 from tests.engine.report.conftest import Case
 
 
@@ -259,7 +260,7 @@ def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
 
 def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
     plan = replace(case.findings.approved, number="D-1", at="2026-01-02", departures=())
-    by_origin: dict[LimitOrigin, str] = {
+    by_origin: dict[BoundOrigin, str] = {
         "fixed": "The limit was approved with the plan, D-1, on 2026-01-02",
         "chosen": "The analyst",
     }

@@ -13,10 +13,8 @@ from engine.decision.statements import statement, words
 from engine.decision.states import withhold
 from engine.plan import DecisionPlan
 from engine.plan.differences import lock
-from engine.report import ledger_words
 from engine.report.decision_pages import pages
-from engine.report.ledger_facts import EarlierFacts, LedgerFacts
-from engine.report.ledger_words import earlier_studies, ledger_summary
+from engine.report.log import EarlierFacts, LedgerFacts, earlier_studies, ledger_facts, ledger_summary
 from engine.report.no_release import no_release_memo
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
@@ -86,7 +84,7 @@ def test_a_plan_approved_after_results_says_so(tmp_path: Path) -> None:
     early = replace(approved, lock=replace(approved.lock, at="1999-01-01T00:00:00Z"))
     for plan, told in ((late, True), (early, False)):
         with sweep(raw_table(), plan, tmp_path / f"{told}.study", workers=1) as study:
-            facts = ledger_words.ledger_facts(study, lambda text: text)  # type: ignore[arg-type]
+            facts = ledger_facts(study, lambda text: text)  # type: ignore[arg-type]
         assert facts is not None and facts.approved_after is told
         assert (statement("approved_after_earlier") in ledger_summary(facts)) is told
 

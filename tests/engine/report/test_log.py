@@ -14,7 +14,6 @@ from engine.plan import AboutPlan, DecisionPlan, SpacePlan
 from engine.plan.differences import lock
 from engine.report.build_findings import findings
 from engine.report.context import report_context
-from engine.report.decision_history import log_of
 from engine.report.describe import remade
 from engine.report.log import _contact, _fresh_runs, history
 from engine.report.redaction import Redactor
@@ -43,7 +42,8 @@ def fresh(runs: int, others: int, *, afterwards: bool, again: bool = False) -> S
 
 
 def board_log(study: Study) -> list[list[Statement]]:
-    return [list(event.what) for event in log_of(report_context(study, remade_of(study)))]
+    context = report_context(study, remade_of(study))
+    return [list(event.what) for event in history(study, context.redact, context)]
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import pytest
 from engine.common.errors import UsageError
 from engine.decision.statements import sentences
 from engine.decision.states import withhold
-from engine.report.no_release import considered, no_release_memo, reason
+from engine.report.no_release import considered, no_release_memo
+from engine.report.redaction import Redactor
 from engine.study.map_reader import risk_utility_map
 from tests.engine.report.conftest import case_of, plan_of
 from tests.engine.report.pages import entries_of, sections, text_of
@@ -32,7 +33,8 @@ def test_it_says_what_was_considered_and_names_no_candidate(tmp_path: Path) -> N
     assert not any(scenario.label in text for scenario in view.scenarios)
     assert not any(f"{100 * float(rate):g} %" in text for rate in study.plan.space.rates)
     label = view.scenarios[0].label
-    assert label not in reason(study, f"{label} is too risky") and "too risky" in reason(study, f"{label} is too risky")
+    why = Redactor.of(study, {})(f"{label} is too risky")
+    assert label not in why and "too risky" in why
 
 
 def test_its_memo_has_the_form_of_every_memo_and_only_of_such_a_decision(tmp_path: Path) -> None:

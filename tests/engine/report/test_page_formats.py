@@ -22,8 +22,7 @@ from engine.report.annex import analyst_sections
 from engine.report.circulating import page as circulating_page
 from engine.report.decision_pages import pages as decision_pages
 from engine.report.no_release import considered, no_release_memo
-from engine.report.plan_counts import count_plan
-from engine.report.plan_document import plan_document
+from engine.report.plan_document import count_plan, plan_document
 from engine.report.public_wording import public_wording
 from engine.report.template import _environment, html_of
 from engine.study.map_reader import risk_utility_map

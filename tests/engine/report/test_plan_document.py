@@ -16,8 +16,7 @@ from engine.plan.coding import code
 from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.report import plan_document as written
-from engine.report.plan_counts import at_most, count_plan
-from engine.report.plan_document import document_bytes, plan_document, write_plan_document
+from engine.report.plan_document import at_most, count_plan, document_bytes, plan_document, write_plan_document
 from engine.sweeps import candidates
 from engine.sweeps import candidates as space_count
 from tests.engine.report.conftest import Case, plan_of, raw_table
@@ -198,7 +197,7 @@ def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: s
     assert at_most(plan) == most
     assert words in text_of(plan_document(plan))
     counts = count_plan(plan, code(raw_table(), plan))
-    exact = counts.candidates(plan)
+    exact = counts.candidates
     assert most is None or 0 < exact <= most
     text = text_of(plan_document(plan, counts))
     assert f"Candidates: {'at most ' if space.search else ''}{exact:,}\n" in text

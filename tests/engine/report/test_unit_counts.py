@@ -20,8 +20,7 @@ from engine.report.annex import analyst_sections
 from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
-from engine.report.plan_counts import count_plan
-from engine.report.plan_document import plan_document
+from engine.report.plan_document import count_plan, plan_document
 from engine.report.unit_counts import COLUMNS, persons_words, units_changed
 from engine.scripting.sweeping import open_study
 from engine.study.map_reader import risk_utility_map

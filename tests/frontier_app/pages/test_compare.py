@@ -51,7 +51,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     assert leads_to(made, "recommend")
     shown = html(made)
     assert candidate_card.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
-    assert f"{100 * risk.relative:.1f} %".replace("-", "−") in shown
+    assert f"{100 * risk.absolute / risk.reference:.1f} %".replace("-", "−") in shown
     label = kept[0].label
     made.text_input(key=f"pin-name-{label}").set_value("careful <b>").run()
     made.text_input(key=f"pin-note-{label}").set_value("for the board").run()
@@ -176,8 +176,8 @@ def test_without_an_analysis_the_page_says_where_to_declare_one(swept: Callable[
 
 
 def difference(**changes: object) -> Difference:
-    base = {"measure": 0, "value": 1.0, "value_se": 0.1, "reference": 2.0, "reference_se": 0.0, "absolute": -1.0}
-    return Difference(**{**base, "relative": -0.5, "better": 1, "clear": True, **changes})  # type: ignore[arg-type]
+    base = {"value": 1.0, "value_se": 0.1, "reference": 2.0, "reference_se": 0.0, "absolute": -1.0}
+    return Difference(**{**base, "better": 1, "clear": True, **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

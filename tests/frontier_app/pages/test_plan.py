@@ -18,8 +18,7 @@ from engine.plan.coding import code
 from engine.plan.differences import departures, lock
 from engine.plan.samples import load
 from engine.release.space import Merging, build, complete
-from engine.report.plan_counts import count_plan
-from engine.report.plan_document import document_bytes, plan_document
+from engine.report.plan_document import count_plan, document_bytes, plan_document
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.sweeps.probe import Estimate

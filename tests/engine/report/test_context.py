@@ -1,4 +1,4 @@
-"""What members read of what an analyst recorded."""
+"""The recommended candidate as the board reads it: its rule, its letters, and what was recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.decision.statements import statement, words
 from engine.plan import DecisionPlan, SpacePlan
 from engine.plan.differences import lock
 from engine.report.build_findings import findings
-from engine.report.context import report_context
+from engine.report.context import MOST_FURTHER, candidate_rows, candidate_words, further_within, report_context
 from engine.report.describe import remade
 from engine.report.parameters import run_words
 from engine.study.keys import key_path, read_key
@@ -37,7 +37,7 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
     *kept, last = report.recommendation.alternatives
     assert (last.values["letter"], last.values["why"]) == ("?", "it was tried before")
     assert "0.1234" not in report.to_json()
-    letters = {**context.letters, **context.also_within}
+    letters = context.lettered
     assert kept and {said.values["letter"] for said in kept} == letters.keys() - {report.recommendation.letter}
     for said in kept:
         i = letters[str(said.values["letter"])]
@@ -53,7 +53,6 @@ def test_alternatives_differ_in_words_and_never_in_the_analysts_figures(tmp_path
 
 def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
     from engine.release.spec import AttributeSpec, ReleaseSpec
-    from engine.report.candidate_rows import candidate_words
 
     words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:F C:S D:C", "ABCD"), "0.1"))
     assert words == (
@@ -64,7 +63,6 @@ def test_attributes_that_are_named_by_a_letter_are_called_attributes() -> None:
 def test_what_a_candidate_does_reads_as_a_sentence_for_every_method() -> None:
     from engine.mechanisms import mechanism, names
     from engine.release.spec import AttributeSpec, ReleaseSpec
-    from engine.report.candidate_rows import candidate_words
 
     for name in (name for name in names() if not mechanism(name).by_roles):
         words = candidate_words(ReleaseSpec(AttributeSpec.parse("A:S B:S", "AB"), "", mechanism=name))
@@ -209,17 +207,38 @@ def test_a_choice_off_the_approved_rule_departs_and_the_bound_of_the_plan_counts
 
 @pytest.mark.slow
 def test_who_dominates_is_decided_on_exact_averages(tmp_path: Path) -> None:
-    from engine.report.context import report_context
-
     study = case_of(tmp_path, plan_of(analyses=())).study
     view = risk_utility_map(study)
     index = int(np.flatnonzero(~view.dominance.undominated)[0])
     choice = choose(study, view, "by hand", candidate=view.scenarios[index].label)
     made = remade(study, raw_table(), choice.label, choice.replicate)
     report, context = findings(study, made), report_context(study, made)
-    letters = {**context.letters, **context.also_within}
+    letters = context.lettered
     for row in report.map.candidates:
         other = letters[row.letter]
         gains = [float(loss[index] - loss[other]) for loss in (view.risk_loss, view.utility_loss)]
         assert row.dominates == (min(gains) >= 0 and max(gains) > 0)
     assert any(row.dominates for row in report.map.candidates)
+
+
+def test_candidates_within_the_bound_have_letters_after_the_neighbours(case: Case) -> None:
+    context = report_context(case.study, case.realisation)
+    bound = context.bound
+    assert bound is not None
+    meets = {i for i, does in enumerate(context.view.meets(bound)) if does}
+    further = meets - set(context.letters.values())
+    assert further, "the sample has some"
+    assert len(context.also_within) == min(MOST_FURTHER, len(further)) and set(context.also_within.values()) <= further
+    assert not set(context.also_within) & set(context.letters)
+    losses = [context.view.utility_loss[i] for i in context.also_within.values()]
+    assert losses == sorted(losses)
+    rows = {row.letter: row for row in candidate_rows(context)}
+    assert list(rows) == [*context.letters, *context.also_within]
+    assert all(rows[letter].also_within and rows[letter].within_bound for letter in context.also_within)
+    assert not any(rows[letter].also_within for letter in context.letters)
+
+
+def test_no_letters_without_a_bound(case: Case) -> None:
+    context = report_context(case.study, case.realisation)
+    assert further_within(context.view, None, context.letters) == {}
+    assert further_within(context.view, -1.0, context.letters) == {}
