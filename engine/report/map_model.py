@@ -331,11 +331,11 @@ class _Room:
         """The cost and the centre that costs least: cut off or on another label, on points, far away."""
         best: tuple[float, Point] = (np.inf, self.own)
         own_x, own_y = self.own
+        _, _, half, up = box_at(0, 0, self.text, self.letter)
         apart = np.hypot(self.dots[0] - own_x, self.dots[1] - own_y) > 1
         for x, y in centres:
             left, low, right, top = box = box_at(x, y, self.text, self.letter)
             out = max(0.0, -left, -low, right - self.size[0], top - self.size[1])
-            half, up = (right - left) / 2, (top - low) / 2
             gap = float(np.hypot(max(0, abs(x - own_x) - half), max(0, abs(y - own_y) - up)))
             bad = out + sum(overlap(box, other) for other in self.used)
             bad += sum(_crosses(self.own, (x, y), other) for other in self.used) if gap > FAR else 0.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from string import ascii_lowercase, ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,65 +13,78 @@ from engine.frontier.risk_utility_map import RiskUtilityMap, undominated_among
 from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
 from engine.release.scenarios import Scenarios
-from engine.release.spec import RANDOM_SWAP, AttributeSpec
+from engine.release.spec import RANDOM_SWAP
 from engine.report.words import on_frontier_words
 from frontier_app.charts.style import COLOURS, SHAPES
 from frontier_app.session.state import Look
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import drawn, stacked
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
 HEIGHT = 440
-_GAP = 0.12  # of the height, between all panels
 _NONE: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """The points of a map: figures turned so that smaller is better, what a click on each tells, how they are sorted.
+    """The points of a map in the measures' own figures, what a click on each tells, how they are sorted.
 
     ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets``
     (panels).  Where there are ``shapes``, ``shape`` indexes them and colour alone shows the category.  The category
     ``muted`` is drawn in grey behind the others.  ``words`` are drawn beside points; most may be empty.
-    ``bulk`` are further points (loss, risk, facet), too many to draw one by one: a density of ``bulk_noun``.
-    ``interval`` holds the ends of an interval about each risk (infinite where it has no end), drawn in place of errors.
-    The signs are 1 where a loss is the measure itself and -1 where it is the negative; tick labels are the measure's
-    own figures either way.
+    ``bulk`` are further points (use, risk, facet), too many to draw one by one: a density of ``bulk_noun``.
+    ``ends`` are those of an interval about each risk (infinite where it has no end), drawn in place of errors.
+    ``signs`` are, for use and risk, 1 where less is better and -1 where more is.
     """
 
-    loss: np.ndarray
+    use: np.ndarray
     risk: np.ndarray
-    loss_se: np.ndarray
-    risk_se: np.ndarray
     index: np.ndarray
     on: np.ndarray
     category: np.ndarray
     categories: tuple[str, ...]
-    facet: np.ndarray
-    facets: tuple[str, ...]
-    hover: Sequence[str]
+    use_se: np.ndarray | None = None
+    risk_se: np.ndarray | None = None
+    ends: np.ndarray | None = None
+    facet: np.ndarray | None = None
+    facets: tuple[str, ...] = ("",)
+    hover: np.ndarray | None = None
     shape: np.ndarray | None = None
     shapes: tuple[str, ...] = ()
-    words: Sequence[str] = ()
+    words: np.ndarray | None = None
     muted: int = -1
-    bulk: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    bulk: np.ndarray | None = None
     bulk_noun: str = "candidates"
-    interval: tuple[np.ndarray, np.ndarray] | None = None
-    utility_sign: float = 1.0
-    risk_sign: float = 1.0
+    signs: tuple[float, float] = (1.0, 1.0)
+
+    def panel(self, number: int) -> Cloud:
+        """The points of one panel."""
+        rows = self.facet == number
+        bulk = None if self.bulk is None else self.bulk[:, self.bulk[2] == number]
+        arrays: dict[str, Any] = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **{name: value[..., rows] for name, value in arrays.items() if name != "bulk"}, bulk=bulk)
+
+    @property
+    def is_placed(self) -> np.ndarray:
+        """Which points have figures of use and risk."""
+        placed: np.ndarray = ~(np.isnan(self.use) | np.isnan(self.risk))
+        return placed
+
+    @property
+    def along_frontier(self) -> np.ndarray:
+        """Rows of the frontier, the safest first."""
+        on = np.flatnonzero(self.on)
+        rows: np.ndarray = on[np.lexsort((-self.signs[0] * self.use[on], self.signs[1] * self.risk[on]))]
+        return rows
 
 
 @dataclass(frozen=True)
 class Marks:
     """The marks drawn besides the points, and the axes' titles.
 
-    ``span`` is what the axes reach: "zero" from no risk to the data as they are, "original" the candidates and the
-    data as they are, "frontier" the frontier alone.  What is left out is said in the figure.
-    ``flags`` and ``pins`` name rows of the cloud; ``optimum``, ``selected`` are rows too.  ``slope`` is a straight
-    trade-off through the row ``optimum``, in risk per unit of loss.
+    ``original`` has use and risk of the data as they are.  ``span`` is what the axes reach: "zero" from no risk to the
+    data as they are, "original" the candidates and the data as they are, "frontier" the frontier alone.  What is left
+    out is said in the figure.  ``flags`` and ``pins`` name scenarios by their place; ``optimum``, ``selected`` are
+    places too.  ``slope`` is a straight trade-off through ``optimum``, in risk per unit of use.
     """
 
     original: tuple[float, float]
@@ -91,116 +104,33 @@ class Marks:
 
 
 def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Axis ranges as (worst, best) loss and (bottom, top) risk."""
-    known = ~(np.isnan(cloud.loss) | np.isnan(cloud.risk))
-    if marks.span == "frontier" and (known & cloud.on).sum() > 1:
+    """Ranges of the axes, (left, right) and (bottom, top): use to the right (distortion to the left), risk upwards."""
+    known, ends = cloud.is_placed, []
+    alone = marks.span == "frontier" and (known & cloud.on).sum() > 1
+    if alone:
         known &= cloud.on
-        loss, risk = cloud.loss[known], cloud.risk[known]
-    else:
-        loss = np.append(cloud.loss[known], marks.original[0])
-        risk = np.append(cloud.risk[known], [marks.original[1], *([] if marks.bound is None else [marks.bound])])
-        if cloud.bulk is not None and np.isfinite(cloud.bulk[0]).any():
-            loss, risk = (
-                np.append(a, [np.nanmin(b), np.nanmax(b)]) for a, b in zip((loss, risk), cloud.bulk[:2], strict=True)
-            )
-        if marks.span == "zero" and cloud.risk_sign > 0:
-            risk = np.append(risk, 0.0)
-    if marks.errors:  # no bar is cut off, but those of intervals, which may be endless
-        on = known & cloud.on
-        loss, risk = (
-            np.concatenate([shown, middle[on] - half, middle[on] + half])
-            for shown, middle, half in (
-                (loss, cloud.loss, np.nan_to_num(cloud.loss_se[on])),
-                (risk, cloud.risk, np.nan_to_num(cloud.risk_se[on]) * (cloud.interval is None)),
-            )
-        )
-    wide, high = (float(np.ptp(x)) or abs(float(x.max())) or 1.0 for x in (loss, risk))
+    for k, (figures, se) in enumerate(((cloud.use, cloud.use_se), (cloud.risk, cloud.risk_se))):
+        held = [figures[known]]
+        if not alone:
+            held.append([marks.original[k], *([marks.bound] if k and marks.bound is not None else [])])
+            if cloud.bulk is not None and np.isfinite(cloud.bulk[0]).any():
+                held.append([np.nanmin(cloud.bulk[k]), np.nanmax(cloud.bulk[k])])
+            if k and marks.span == "zero" and cloud.signs[1] > 0:
+                held.append([0.0])
+        if marks.errors and se is not None:  # no bar is cut off, but those of intervals, which may be endless
+            on = known & cloud.on
+            half = np.nan_to_num(se[on])
+            held += [figures[on] - half, figures[on] + half]
+        losses = cloud.signs[k] * np.concatenate(held)
+        least, most = float(losses.min()), float(losses.max())
+        ends.append((least, most, float(np.ptp(losses)) or abs(most) or 1.0))
     # Beside the least useful candidate and below the safest one the words of no release have room.
     aside, below = (0.12, 0.12) if marks.span == "frontier" else (0.26, 0.14)
-    across = float(loss.max()) + aside * wide, float(loss.min()) - 0.11 * wide
-    return across, (float(risk.min()) - below * high, float(risk.max()) + 0.12 * high)
-
-
-@dataclass(frozen=True)
-class FigureDraft:
-    """A figure in the making, as plotly's own tables: to build its objects one by one takes five times as long.
-
-    ``panels`` are above each other, the first on top.
-    """
-
-    panels: int = 1
-    traces: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    shapes: list[dict[str, Any]] = field(default_factory=list)
-    axes: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def domain(self, panel: int) -> tuple[float, float]:
-        """Bottom and top of a panel, as shares of the figure's height."""
-        gap = _GAP / max(1, self.panels - 1)
-        high = (1 - gap * (self.panels - 1)) / self.panels
-        top = 1 - panel * (high + gap)
-        return max(0.0, top - high), top
-
-    def figure(self, **layout: Any) -> Figure:
-        """The figure, with what else its layout says."""
-        from plotly.graph_objects import Figure
-
-        return Figure(
-            {"data": self.traces, "layout": self.axes | layout | {"annotations": self.notes, "shapes": self.shapes}}
-        )
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A panel of a figure, by its number from the top: what is drawn, in the measures' units, and its axes' ranges."""
-
-    draft: FigureDraft
-    number: int
-    cloud: Cloud
-    marks: Marks
-    across: tuple[float, float]
-    up: tuple[float, float]
-
-    def axis(self, letter: str) -> str:
-        """The panel's axis, ``x`` or ``y``, as plotly names it."""
-        return letter + (str(self.number + 1) if self.number else "")
-
-    def trace(self, **what: Any) -> None:
-        """Draw points or lines that have no entry in the legend."""
-        axes = {"xaxis": self.axis("x"), "yaxis": self.axis("y")}
-        self.draft.traces.append({"type": "scatter", "showlegend": False, **axes, **what})
-
-    def note(self, x: float, y: float, text: str, **what: Any) -> None:
-        """Write words at a place, without an arrow unless told."""
-        axes = {"xref": self.axis("x"), "yref": self.axis("y")}
-        self.draft.notes.append({"x": x, "y": y, "text": text, "showarrow": False, **axes, **what})
-
-    def band(self, low: float, high: float, **what: Any) -> None:
-        """Draw a line or a ground from side to side, behind the points."""
-        axes = {"xref": f"{self.axis('x')} domain", "yref": self.axis("y")}
-        kind = "line" if low == high else "rect"
-        self.draft.shapes.append(
-            {"type": kind, "x0": 0, "x1": 1, "y0": low, "y1": high, "layer": "below", **axes, **what}
-        )
-
-    def share(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Places as shares of the drawing's width and height."""
-        (x0, x1), (y0, y1) = self.across, self.up
-        return (x - x0) / (x1 - x0), (y - y0) / (y1 - y0)
-
-    def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points as shares of the drawing's width and height."""
-        return self.share(self.cloud.loss[rows], self.cloud.risk[rows])
-
-    def risk_bars(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the bars about the risks of some points; a bar without an end leaves the drawing."""
-        risk = self.cloud.risk[rows]
-        if self.cloud.interval is None:
-            half = np.nan_to_num(self.cloud.risk_se[rows])
-            return risk - half, risk + half
-        low, high = np.sort([end[rows] for end in self.cloud.interval], axis=0)
-        low = np.where(np.isinf(low), np.minimum(min(self.up), risk), low)
-        return low, np.where(np.isinf(high), np.maximum(max(self.up), risk), high)
+    (best, worst, wide), (safest, riskiest, high) = ends
+    sx, sy = cloud.signs
+    left, right = sx * (worst + aside * wide), sx * (best - 0.11 * wide)
+    up = sy * (safest - below * high), sy * (riskiest + 0.12 * high)
+    return (right, left) if marks.distortion else (left, right), up
 
 
 OTHER = "other amounts"
@@ -224,34 +154,28 @@ def swappable(view: RiskUtilityMap) -> list[str]:
     return [name for j, name in enumerate(names) if any(role[j] == "S" for role in roles)]
 
 
-def _swaps(name: str) -> str:
-    """The colouring by whether an attribute is swapped, as a saved view names it."""
-    return f"swaps {name}"
-
-
 def colourings(view: RiskUtilityMap) -> dict[str, str]:
     """Ways to colour the map, with their words."""
     return {
-        "rate": "Swap rate" if _has_rates(view) else "Amount",
+        "rate": "Swap rate" if has_rates(view) else "Amount",
         "number": "Attributes swapped",
-        **{_swaps(name): f"Swaps {name}" for name in swappable(view)},
+        **{f"swaps {name}": f"Swaps {name}" for name in swappable(view)},
     }
 
 
 def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Each scenario's category under a colouring, and the categories' words."""
-    names = view.scenarios[0].spec.attributes.names
     codes, roles = coded(view, "roles")
     if colour == "number":
         numbers, category = np.unique([role.count("S") for role in roles], return_inverse=True)
         return category[codes], tuple(str(n) for n in numbers.tolist())
-    swapped = {_swaps(name): j for j, name in enumerate(names)}
-    if (j := swapped.get(colour)) is not None:
-        return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
+    for j, name in enumerate(view.scenarios[0].spec.attributes.names):
+        if colour == f"swaps {name}":
+            return np.array([0 if role[j] == "S" else 1 for role in roles])[codes], ("yes", "no")
     return amounts(view)
 
 
-def _has_rates(view: RiskUtilityMap) -> bool:
+def has_rates(view: RiskUtilityMap) -> bool:
     """Return whether all candidates are random swaps, so that their amount is a rate."""
     return coded(view, "mechanism")[1] == (RANDOM_SWAP,)
 
@@ -270,12 +194,6 @@ def amounts(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     order = {text: one.order[1] if text != OTHER else -1.0 for text, one in zip(words, found, strict=True)}
     names = sorted(order, key=lambda text: (order[text], text))
     return np.array([names.index(text) for text in words])[codes], tuple(names)
-
-
-def facet_titles(view: RiskUtilityMap, names: Sequence[str]) -> tuple[str, ...]:
-    """Titles of panels, one for each amount."""
-    of = "swap rate" if _has_rates(view) else "amount"
-    return tuple(f"{of} {name} (a scale of its own)" for name in names)
 
 
 def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -303,12 +221,6 @@ def abbreviations(names: Sequence[str]) -> dict[str, str]:
         free = (sign for sign in (*own, *ascii_uppercase, *ascii_lowercase) if sign not in short.values())
         short[name] = next(free, str(number))
     return short
-
-
-def swap_label(spec: AttributeSpec, short: Mapping[str, str]) -> str:
-    """The attributes swapped, abbreviated: ``WS``; with signs between them where one is a number."""
-    parts = [short[name] for name in spec.names_having("S")]
-    return ("" if all(len(part) == 1 for part in parts) else "+").join(parts)
 
 
 MANY = 50_000
@@ -357,20 +269,21 @@ def index_of(view: RiskUtilityMap, label: str) -> int | None:
 
 
 def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
-    """The labels beside points of a labelled figure; of crowded panels only the frontier is labelled."""
+    """The labels beside points of a labelled figure: the attributes swapped, abbreviated (``WS``, with signs between
+    them where one is a number), and the amount; of crowded panels only an even part of the frontier is labelled."""
     short = abbreviations(view.scenarios[0].spec.attributes.names)
-    crowded = np.bincount(facet) > _LABELLED if len(facet) else np.zeros(0, bool)
-    for panel in np.flatnonzero(crowded).tolist():  # of a long frontier an even part
+    labelled = np.ones(len(indices), bool)
+    for panel in np.flatnonzero(np.bincount(facet) > _LABELLED).tolist():
         front = np.flatnonzero(on & (facet == panel))
         front = front[np.argsort(view.risk_loss[indices[front]])]
-        dropped = np.delete(front, np.unique(np.linspace(0, max(0, len(front) - 1), _LABELLED).astype(np.int64)))
-        on = on.copy()
-        on[dropped] = False
+        labelled[facet == panel] = False
+        labelled[front[np.unique(np.linspace(0, len(front) - 1, _LABELLED).astype(np.int64))]] = True
     labels = []
-    for index, front, panel in zip(indices.tolist(), on.tolist(), facet.tolist(), strict=True):
+    for index, is_labelled in zip(indices.tolist(), labelled.tolist(), strict=True):
         spec = view.scenarios[index].spec
-        label = f"{swap_label(spec.attributes, short) if spec.by_roles else ''} {mechanisms.settings(spec)}".strip()
-        labels.append(label if front or not crowded[panel] else "")
+        parts = [short[name] for name in spec.attributes.names_having("S")] if spec.by_roles else []
+        swapped = ("" if all(len(part) == 1 for part in parts) else "+").join(parts)
+        labels.append(f"{swapped} {mechanisms.settings(spec)}".strip() if is_labelled else "")
     return labels
 
 
@@ -378,105 +291,83 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     """The map's points: scenarios by their means, or every run.  ``marked`` are drawn also where points are many."""
     if look.drawn == "runs":
         return _runs(view, look)
-    by_quantile = look.drawn == "quantile"
-    risk = view.quantiles.quantile if by_quantile else view.risk_loss
+    by_quantile, by_rate = look.drawn == "quantile", look.drawn == "rates"
     shape, shapes = forms(view)
     visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
-    facet, facets = amounts(view) if look.drawn == "rates" else (np.zeros(len(shape), np.int64), ("",))
+    facet, facets = amounts(view) if by_rate else (np.zeros(len(shape), np.int64), ("",))
     if len(facets) > PANELS:
         drawn_rates = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
         visible = visible & np.isin(facet, drawn_rates)
         facet, facets = np.searchsorted(drawn_rates, facet), tuple(facets[i] for i in drawn_rates.tolist())
-    if look.drawn == "rates":
+    if by_rate:
         on = np.zeros(len(shape), bool)
         for panel in range(len(facets)):
             on |= undominated_among(view, visible & (facet == panel))
+        of = "swap rate" if has_rates(view) else "amount"
+        facets = tuple(f"{of} {name} (a scale of its own)" for name in facets)
     else:
         on = (view.undominated_by_quantile() if by_quantile else view.dominance.undominated) & visible
-    bulk = None
-    shown = visible
-    if int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED):
-        shown = on.copy()
-        shown[[i for i in marked if visible[i] or look.drawn != "rates"]] = True
-        dominated = visible & ~on
-        bulk = (view.utility_loss[dominated], risk[dominated], facet[dominated])
-    elif len(marked) and look.drawn != "rates":
-        shown = visible.copy()
-        shown[list(marked)] = True
-    codes, names = categories(view, "rate" if look.drawn == "pooled" else look.colour)
-    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
+    use = sign(view, view.utility) * view.utility_loss
+    risk = sign(view, view.risk) * (view.quantiles.quantile if by_quantile else view.risk_loss)
+    bulk, shown = None, visible.copy()
+    is_many = int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED)
+    if is_many:
+        shown, rest = on.copy(), visible & ~on
+        bulk = np.array([use[rest], risk[rest], facet[rest]])
+    if is_many or not by_rate:
+        shown[[i for i in marked if visible[i] or not by_rate]] = True
     index = np.flatnonzero(shown)
-    summary = view.summary
-    labelled = look.drawn in ("rates", "labelled")
-    return Cloud(
-        loss=view.utility_loss[index],
-        risk=risk[index],
-        loss_se=summary.loss_se[index, view.utility],
-        risk_se=np.full(len(index), np.nan) if by_quantile else summary.loss_se[index, view.risk],
-        index=index,
-        on=on[index],
-        category=codes[index],
-        categories=names,
-        facet=facet[index],
-        facets=facet_titles(view, facets) if look.drawn == "rates" else ("",),
-        hover=[words(view, i, by_quantile) for i in index.tolist()] if len(index) <= _HOVERED else [],
-        shape=shape[index],
-        shapes=tuple(mechanisms.short(name) for name in shapes),
-        words=_labels(view, index, on[index], facet[index]) if labelled else (),
-        bulk=bulk,
-        interval=(view.quantiles.low[index], view.quantiles.high[index]) if by_quantile else None,
-        utility_sign=sign(view, view.utility),
-        risk_sign=sign(view, view.risk),
-    )
+    points: dict[str, Any] = {"use_se": view.summary.loss_se[index, view.utility]}
+    if by_quantile:
+        found = view.quantiles
+        points["ends"] = sign(view, view.risk) * np.array([found.low[index], found.high[index]])
+    else:
+        points["risk_se"] = view.summary.loss_se[index, view.risk]
+    if len(index) <= _HOVERED:
+        points["hover"] = np.array([words(view, i, by_quantile) for i in index.tolist()], object)
+    if by_rate or look.drawn == "labelled":
+        points["words"] = np.array(_labels(view, index, on[index], facet[index]), object)
+    points |= {"use": use[index], "risk": risk[index], "on": on[index], "facet": facet[index], "facets": facets}
+    sorting = categories(view, "rate" if look.drawn == "pooled" else look.colour)
+    return _sorted(view, index, sorting, bulk=bulk, **points)
+
+
+def _sorted(view: RiskUtilityMap, index: np.ndarray, sorting: tuple[np.ndarray, tuple[str, ...]], **more: Any) -> Cloud:
+    """Points of these scenarios with their categories, a code and a name each, and shapes."""
+    shape, shapes = forms(view)
+    codes, names = binned(*sorting, len(COLOURS) if shapes else len(SHAPES))
+    short = tuple(mechanisms.short(name) for name in shapes)
+    signs = sign(view, view.utility), sign(view, view.risk)
+    looks: dict[str, Any] = {"category": codes[index], "categories": names, "shape": shape[index], "shapes": short}
+    return Cloud(index=index, signs=signs, **looks, **more)
 
 
 def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
     """Every run as a point; the runs that swap the highlighted attribute stand out from the others."""
     results = view.results
-    use = np.flatnonzero(results.counted(view.allow_partial))
+    run = np.flatnonzero(results.counted(view.allow_partial))
     shape, shapes = forms(view)
     if look.mechanism in shapes:
-        use = use[shape[results.scenario[use]] == shapes.index(look.mechanism)]
-    index = results.scenario[use]
-    loss = losses(results.values[use], [call.measure for call in view.measures])
-    on = view.realisations_undominated()[use]
+        run = run[shape[results.scenario[run]] == shapes.index(look.mechanism)]
+    index = results.scenario[run]
+    loss = losses(results.values[run], [call.measure for call in view.measures])
+    use, risk = (sign(view, k) * loss[:, k] for k in (view.utility, view.risk))
+    on = view.realisations_undominated()[run]
     highlighted = look.highlight if look.highlight in swappable(view) else None
     codes, names = categories(view, f"swaps {highlighted}" if highlighted else look.colour)
     if highlighted:
         names = (f"swaps {highlighted}", "others")
-    codes, names = binned(codes, names, len(COLOURS) if shapes else len(SHAPES))
-    bulk, muted = None, 1 if highlighted else -1
-    rows = np.arange(len(use))
-    if len(use) > MANY:
-        stands_out = codes[index] == 0 if highlighted else np.zeros(len(use), bool)
+    more: dict[str, Any] = {"muted": 1 if highlighted else -1, "bulk_noun": "runs"}
+    rows = np.arange(len(run))
+    if len(run) > MANY:
+        stands_out = codes[index] == 0 if highlighted else np.zeros(len(run), bool)
         shown = on | stands_out if stands_out.sum() <= _LIT else on
-        bulk = (loss[~shown, view.utility], loss[~shown, view.risk], np.zeros(int((~shown).sum()), np.int64))
+        more["bulk"] = np.array([use[~shown], risk[~shown], np.zeros(int((~shown).sum()))])
         rows = np.flatnonzero(shown)
-    unknown = np.full(len(rows), np.nan)
-    hover: list[str] = []
     if len(rows) <= _HOVERED:
-        numbers = results.replicate[use]
-        hover = [_run_words(view, int(index[i]), int(numbers[i]), loss[i].tolist()) for i in rows.tolist()]
-    return Cloud(
-        loss=loss[rows, view.utility],
-        risk=loss[rows, view.risk],
-        loss_se=unknown,
-        risk_se=unknown,
-        index=index[rows],
-        on=on[rows],
-        category=codes[index[rows]],
-        categories=names,
-        facet=np.zeros(len(rows), np.int64),
-        facets=("",),
-        hover=hover,
-        shape=shape[index[rows]],
-        shapes=tuple(mechanisms.short(name) for name in shapes),
-        muted=muted,
-        bulk=bulk,
-        bulk_noun="runs",
-        utility_sign=sign(view, view.utility),
-        risk_sign=sign(view, view.risk),
-    )
+        numbers = results.replicate[run].tolist()
+        more["hover"] = np.array([_run_words(view, index[i], numbers[i], loss[i]) for i in rows.tolist()], object)
+    return _sorted(view, index[rows], (codes, names), use=use[rows], risk=risk[rows], on=on[rows], **more)
 
 
 def badge(view: RiskUtilityMap, index: int) -> str:
@@ -503,19 +394,15 @@ def value_of(view: RiskUtilityMap, k: int, loss: float) -> float:
     return sign(view, k) * loss
 
 
-def is_placed(view: RiskUtilityMap, index: int) -> bool:
-    """Return whether a scenario has a place on the map: figures of risk and utility."""
-    return not (np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]))
-
-
 def is_dominated(view: RiskUtilityMap, index: int) -> bool:
     """Return whether another scenario is as safe and as useful, and better in one of the two."""
-    return is_placed(view, index) and not view.dominance.undominated[index]
+    known = not np.isnan(view.risk_loss[index] + view.utility_loss[index])
+    return bool(known and not view.dominance.undominated[index])
 
 
 def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> str:
     """Words on whether a scenario is on the frontier (``on``, in words) or dominated, and how sure that is."""
-    if not is_placed(view, index):
+    if np.isnan(view.risk_loss[index] + view.utility_loss[index]):
         return view.why_apart(index)
     if view.changes_nothing[index]:
         return "no change: its rows are those of the original"
@@ -585,43 +472,38 @@ def joint_measure(view: RiskUtilityMap) -> int | None:
     return next(joint, None)
 
 
-def _run_words(view: RiskUtilityMap, index: int, replicate: int, loss: list[float]) -> str:
-    scenario = view.scenarios[index]
+def _run_words(view: RiskUtilityMap, index: int, replicate: int, loss: np.ndarray) -> str:
+    scenario = view.scenarios[int(index)]
     lines: list[str] = [drawn("<b>{}</b>, run {} ({})", text.swap_short(scenario.spec), replicate, scenario.label)]
-    lines += [
-        f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, loss[k]))}"
-        for k in (view.risk, view.utility)
-    ]
+    for k in (view.risk, view.utility):
+        lines.append(f"{text.measure_name(view.measures[k])}: {text.figure(value_of(view, k, float(loss[k])))}")
     return stacked(lines)
 
 
 def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Marks:
     """Anchors, bound, letters and titles."""
-    original = view.original_losses
-    row = {} if look.drawn == "runs" else {int(index): i for i, index in enumerate(points.index.tolist())}
-    by_quantile = look.drawn == "quantile"
+    by_quantile, by_run = look.drawn == "quantile", look.drawn == "runs"
+    known = set() if by_run else set(points.index.tolist())
     plain = look.drawn in ("map", "quantile", "measures")
-    flags = {}
-    for letter, index in shown.letters.items():
-        if plain and index in row:
-            flags[row[index]] = f"{letter} {badge(view, index)}".strip()
     # A bound or slope belongs to the map that it picks from; the paper's figures stand without it.
     rule = plain or look.drawn == "labelled"
     on_risk = not by_quantile or view.single_runs is not None  # a bound on the mean says nothing about a quantile
     of_runs = f", {run_share(view)} quantile of runs" if by_quantile else ""
+    use, risk = (value_of(view, k, float(view.original_losses[k])) for k in (view.utility, view.risk))
+    is_legend, signs = not (by_run and look.highlight), points.signs
     return Marks(
-        original=(float(original[view.utility]), float(original[view.risk])),
+        original=(use, risk),
         risk_title=text.risk_axis(view.measures[view.risk], of_runs),
         utility_title=text.utility_axis(view.measures[view.utility], distortion=look.distortion),
-        bound=look.bound if rule and on_risk else None,
-        slope=look.slope if rule and look.drawn != "rates" and not by_quantile else None,
-        optimum=None if shown.optimum is None or not rule else row.get(shown.optimum),
-        selected=None if shown.selected is None else row.get(shown.selected),
-        flags=flags,
-        pins={row[index]: name for index, name in shown.pins.items() if index in row} if plain else {},
+        bound=value_of(view, view.risk, look.bound) if look.bound is not None and rule and on_risk else None,
+        slope=signs[0] * signs[1] * look.slope if look.slope is not None and rule and not by_quantile else None,
+        optimum=shown.optimum if rule and shown.optimum in known else None,
+        selected=shown.selected if shown.selected in known else None,
+        flags={i: f"{letter} {badge(view, i)}".strip() for letter, i in shown.letters.items() if plain and i in known},
+        pins={index: name for index, name in shown.pins.items() if plain and index in known},
         errors=look.errors and look.drawn in ("map", "quantile", "pooled"),
         span=look.span,
-        legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, ""),
+        legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, "") if is_legend else "",
         distortion=look.distortion,
-        height=HEIGHT - 45 if look.drawn == "runs" else HEIGHT + 12 * len(points.shapes),
+        height=HEIGHT - 45 if by_run else HEIGHT + 12 * len(points.shapes),
     )

@@ -28,11 +28,10 @@ from tests.households import CENSUS_PLAN, census_files
 
 
 def cloud(n: int = 4, **changes: object) -> Cloud:
-    loss = np.linspace(0.4, 0.1, n)
     base = Cloud(
-        loss=loss,
+        use=np.linspace(0.4, 0.1, n),
         risk=np.linspace(0.01, 0.04, n),
-        loss_se=np.full(n, 0.01),
+        use_se=np.full(n, 0.01),
         risk_se=np.full(n, 0.001),
         index=np.arange(n) * 10,
         on=np.arange(n) % 2 == 0,
@@ -40,7 +39,7 @@ def cloud(n: int = 4, **changes: object) -> Cloud:
         categories=("1 %", "2 %"),
         facet=np.zeros(n, int),
         facets=("",),
-        hover=[f"point {i}" for i in range(n)],
+        hover=np.array([f"point {i}" for i in range(n)], object),
     )
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -63,7 +62,7 @@ def test_the_toolbar_has_room_above_the_legend():
     assert min(layout.margin.t for layout in (one, several, matrix)) >= TOOLBAR + 30
     names = ("a rather long name of it", "another", "and another", "a last one")
     crowded = cloud(4, category=np.arange(4), categories=names)
-    rows = maps.risk_utility(crowded, replace(MARKS, optimum=1, pins={2: "mine"})).layout
+    rows = maps.risk_utility(crowded, replace(MARKS, optimum=10, pins={20: "mine"})).layout
     assert rows.margin.t >= one.margin.t + 2 * maps.LEGEND_ROW
     for layout in (one, rows):
         assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
@@ -89,8 +88,8 @@ def test_utility_is_to_the_right_and_risk_upwards():
 
 
 def test_a_measure_where_more_is_better_runs_forwards_with_its_own_figures():
-    turned = cloud(loss=-np.linspace(0.4, 0.1, 4), utility_sign=-1.0, risk=-np.linspace(0.9, 0.6, 4), risk_sign=-1.0)
-    figure = maps.risk_utility(turned, replace(MARKS, original=(-0.5, -0.5), bound=-0.7))
+    turned = cloud(risk=np.linspace(0.9, 0.6, 4), signs=(-1.0, -1.0))
+    figure = maps.risk_utility(turned, replace(MARKS, original=(0.5, 0.5), bound=0.7))
     left, right = figure.layout.xaxis.range
     bottom, top = figure.layout.yaxis.range
     assert left < right and bottom > top  # less protection is riskier, so it is above
@@ -140,7 +139,7 @@ def test_riskier_than_doing_nothing_is_marked_only_when_some_are():
 def test_undefined_figures_are_left_out_and_an_empty_map_is_drawn():
     holes = cloud(risk=np.array([np.nan, 0.02, 0.03, np.nan]), on=np.array([False, True, True, False]))
     assert np.isfinite(maps.risk_utility(holes, MARKS).layout.yaxis.range).all()
-    none = cloud(loss=np.full(4, np.nan), risk=np.full(4, np.nan), on=np.zeros(4, bool))
+    none = cloud(use=np.full(4, np.nan), risk=np.full(4, np.nan), on=np.zeros(4, bool))
     assert np.isfinite(maps.risk_utility(none, MARKS).layout.xaxis.range).all()
 
 
@@ -159,8 +158,8 @@ def test_panels_by_rate_have_scales_of_their_own_and_say_so():
 def test_very_many_points_are_a_density_and_the_frontier_stays():
     n = map_data.MANY + 10
     rng = np.random.default_rng(1)
-    bulk = (rng.random(n), rng.random(n), np.zeros(n, int))
-    many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=[], bulk=bulk)
+    bulk = np.array([rng.random(n), rng.random(n), np.zeros(n)])
+    many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=None, bulk=bulk)
     figure = maps.risk_utility(many, MARKS)
     (heat,) = [t for t in figure.data if t.type == "heatmap"]
     assert np.nansum(heat.customdata) == n
@@ -173,7 +172,7 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
 @pytest.mark.parametrize("picks", [False, True])
 def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
     n = map_data.MANY + 10
-    bulk = (np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n, int))
+    bulk = np.array([np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n)])
     for points in (cloud(), cloud(bulk=bulk)):
         made = style.framed(maps.risk_utility(points, MARKS), picks=picks)
         sent = json.loads(made.to_json())
@@ -209,11 +208,13 @@ def test_numbers_are_sent_as_a_list_until_they_are_very_many():
     assert style.sent(np.linspace(0, 1, 20_000)).dtype == np.float32  # type: ignore[union-attr]
 
 
-def test_a_density_counts_every_point_once():
-    x, y = np.array([0.0, 0.5, 1.0, np.nan, 2.0]), np.array([0.0, 0.5, 1.0, 0.5, 0.5])
-    counts, xs, ys = maps.grid(x, y, (1.0, 0.0), (0.0, 1.0), bins=4)
-    assert counts.sum() == 3 and counts[0, 0] == counts[2, 2] == counts[3, 3] == 1
-    assert (len(xs), len(ys)) == (5, 5)
+def test_a_density_counts_every_point_once_but_undefined_ones():
+    bulk = np.array([[0.0, 0.25, 0.4, np.nan, 0.25], [0.01, 0.02, 0.05, 0.02, np.nan], np.zeros(5)])
+    (heat,) = [t for t in maps.risk_utility(cloud(bulk=bulk), MARKS).data if t.type == "heatmap"]
+    counts = np.array(heat.customdata)
+    assert counts.sum() == 3 and counts.shape == (120, 120) and (len(heat.x), len(heat.y)) == (121, 121)
+    for use, risk in bulk[:2, :3].T:
+        assert counts[np.searchsorted(heat.y, risk) - 1, np.searchsorted(heat.x, use) - 1] == 1
 
 
 def test_many_categories_stay_apart():
@@ -222,7 +223,7 @@ def test_many_categories_stay_apart():
 
 
 def test_selected_point_and_optimum_are_drawn():
-    figure = maps.risk_utility(cloud(), replace(MARKS, selected=2, optimum=2, bound=0.03))
+    figure = maps.risk_utility(cloud(), replace(MARKS, selected=20, optimum=20, bound=0.03))
     chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
     assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
     rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
@@ -230,7 +231,7 @@ def test_selected_point_and_optimum_are_drawn():
 
 
 def test_letters_and_pins_are_named_beside_their_points():
-    marks = replace(MARKS, flags={0: "A", 2: "B D=3"}, pins={2: "mine", 3: "x1"}, optimum=2)
+    marks = replace(MARKS, flags={0: "A", 20: "B D=3"}, pins={20: "mine", 30: "x1"}, optimum=20)
     figure = maps.risk_utility(cloud(), marks)
     named = {a.text: a.x for a in figure.layout.annotations if a.showarrow}
     assert named == {
@@ -250,7 +251,7 @@ def test_in_the_distortion_view_more_distortion_is_to_the_right():
 
 
 def test_a_straight_trade_off_touches_the_candidate_it_picks():
-    figure = maps.risk_utility(cloud(), replace(MARKS, optimum=2, slope=0.1))
+    figure = maps.risk_utility(cloud(), replace(MARKS, optimum=20, slope=0.1))
     (line,) = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
     (x0, x1), (y0, y1) = line.x, line.y
     assert (y1 - y0) / (x1 - x0) == pytest.approx(-0.1)  # less loss is worth more risk
@@ -313,7 +314,7 @@ def test_the_words_of_lines_stand_beside_the_drawing_and_never_meet(share: float
 
 
 def test_the_words_of_doing_nothing_go_where_no_candidate_is():
-    above = cloud(loss=np.array([0.4, 0.02, 0.0, -0.02]), risk=np.array([0.01, 0.052, 0.053, 0.052]))
+    above = cloud(use=np.array([0.4, 0.02, 0.0, -0.02]), risk=np.array([0.01, 0.052, 0.053, 0.052]))
     sides = {
         trace.textposition
         for points in (cloud(), above)
@@ -324,7 +325,7 @@ def test_the_words_of_doing_nothing_go_where_no_candidate_is():
 
 
 def test_the_ring_of_a_pin_has_neither_the_colour_of_a_rate_nor_the_shape_of_the_recommended_one():
-    figure = maps.risk_utility(cloud(), replace(MARKS, pins={1: "kept"}, optimum=2))
+    figure = maps.risk_utility(cloud(), replace(MARKS, pins={10: "kept"}, optimum=20))
     rings = {trace.name: trace.marker for trace in figure.data if trace.name in ("pinned", "recommended")}
     assert rings["pinned"].color not in COLOURS
     assert rings["pinned"].symbol != rings["recommended"].symbol
@@ -373,17 +374,14 @@ def _cloud(**changes: object) -> Cloud:
     """The first candidate has a neighbour to the right, whose bar stands where its letter would."""
     n = 4
     base = Cloud(
-        loss=np.array([0.4, 0.379, 0.2, 0.1]),
+        use=np.array([0.4, 0.379, 0.2, 0.1]),
         risk=np.array([0.02, 0.021, 0.03, 0.04]),
-        loss_se=np.full(n, 0.004),
+        use_se=np.full(n, 0.004),
         risk_se=np.array([0.012, 0.012, 0.002, 0.002]),
         index=np.arange(n),
         on=np.ones(n, bool),
         category=np.zeros(n, int),
         categories=("1 %",),
-        facet=np.zeros(n, int),
-        facets=("",),
-        hover=[],
     )
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -434,21 +432,21 @@ def _met(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-_ENDLESS = (np.full(4, -np.inf), np.full(4, np.inf))
+_ENDLESS = np.array([np.full(4, -np.inf), np.full(4, np.inf)])
 
 
-@pytest.mark.parametrize("interval", [None, _ENDLESS])
+@pytest.mark.parametrize("ends", [None, _ENDLESS])
 @pytest.mark.parametrize("span", ["original", "zero"])
-def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, interval: Any) -> None:
+def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, ends: Any) -> None:
     marks = replace(_MARKS, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
-    figure = maps.risk_utility(_cloud(interval=interval), marks)
+    figure = maps.risk_utility(_cloud(ends=ends), marks)
     words, bars = _words(figure), _bars(figure)
     assert len(words) == 5 and len(bars) == 8
     assert not [name for name, box in words.items() if any(_met(box, bar) for bar in bars)]
 
 
 def test_rings_keep_off_the_letters_of_others() -> None:
-    near = _cloud(loss=np.array([0.4, 0.3642, 0.2, 0.1]), risk=np.array([0.02, 0.0177, 0.03, 0.04]))
+    near = _cloud(use=np.array([0.4, 0.3642, 0.2, 0.1]), risk=np.array([0.02, 0.0177, 0.03, 0.04]))
     figure = maps.risk_utility(near, replace(_MARKS, errors=False, flags={0: "A"}, optimum=1))
     x, y = (float(place) for place in _pixels(figure, 0.3642, 0.0177))
     assert not _met(_words(figure)["A"], (x - 13, y - 13, x + 13, y + 13))

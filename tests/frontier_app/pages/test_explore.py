@@ -160,8 +160,8 @@ def test_the_quantile_of_single_runs_is_that_of_the_runs(view: RiskUtilityMap):
     for (r, u, enough), on in zip(places, points.on.tolist(), strict=True):
         beaten = any(b and x <= r and y <= u and (x < r or y < u) for x, y, b in places)
         assert on == (enough and not beaten)
-    assert points.interval is not None
-    assert (points.interval[0] <= points.risk).all() and (points.interval[1] >= points.risk).all()
+    assert points.ends is not None
+    assert (points.ends[0] <= points.risk).all() and (points.ends[1] >= points.risk).all()
 
 
 def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_one(view: RiskUtilityMap):
@@ -205,7 +205,7 @@ def test_each_rate_has_a_frontier_of_its_own(view: RiskUtilityMap):
     assert len(points.facets) == 2
     for panel in range(2):
         mine = points.facet == panel
-        pairs = np.column_stack([points.risk[mine], points.loss[mine]])
+        pairs = np.column_stack([points.risk[mine], points.use[mine]])
         beaten = [((pairs <= p).all(1) & (pairs < p).any(1)).any() for p in pairs]
         assert points.on[mine].tolist() == [not b for b in beaten]
     assert points.on.sum() >= drawing.cloud(view, Look()).on.sum()

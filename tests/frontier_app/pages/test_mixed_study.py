@@ -69,7 +69,7 @@ def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspa
 def test_shapes_are_mechanisms_and_labels_count_tables(view: RiskUtilityMap):
     points = drawing.cloud(view, Look())
     assert points.shapes == ("random swap", "MaPS", "RDS", "PRAM")
-    assert any("3 tables published together" in line for line in points.hover)
+    assert points.hover is not None and any("3 tables published together" in line for line in points.hover)
     several = next(s.index for s in view.scenarios if drawing.badge(view, s.index) == "D=3")
     shown = drawing.Shown(optimum=several, letters={"B": several})
     drawn = maps.candidate_figure(view, Look(), shown)
