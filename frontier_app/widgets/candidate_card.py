@@ -19,7 +19,7 @@ from engine.decision.verdict_log import log_verdict, logged_verdict, verdict_wor
 from engine.frontier.choosing import share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
-from engine.measures.verdict import Severity, Verdict
+from engine.measures.verdict import Verdict
 from engine.mechanisms import mechanism
 from engine.plan.types import in_no_use, no_use_sentence
 from engine.release.scenarios import Choice
@@ -66,22 +66,18 @@ def lines(
     plan's counts. Without ``share`` how many runs meet it is left out, and without ``unswapped`` what stands out on the
     keys that it leaves as they are, where the page tells that elsewhere."""
     told = []
-    planned = risk_bound(study, view.risk)
-    loss = bound if bound is not None else planned
-    runs = view.results.scenario == index
-    runs &= view.results.counted(view.allow_partial)
+    loss = bound if bound is not None else risk_bound(study, view.risk)
+    runs = (view.results.scenario == index) & view.results.counted(view.allow_partial)
     if share and loss is not None and runs.any():
         within = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
         shown = figure_words(view.measures[view.risk], map_data.value_of(view, view.risk, loss))
         told.append(plan_words.within_words(within, shown, bound_is_on(study.plan.decision)))
-    exposure = exposed(study, view, index)
-    if exposure is not None:
+    if (exposure := exposed(study, view, index)) is not None:
         told.append(plan_words.exposed_words(exposure))
     if unswapped:
         told += on_unswapped_keys(study, view, index)
-    spec = view.scenarios[index].spec
-    unused = no_use_sentence(in_no_use(study.plan, spec.attributes.names_having("S")))
-    if unused:
+    altered = view.scenarios[index].spec.attributes.names_having("S")
+    if unused := no_use_sentence(in_no_use(study.plan, altered)):
         told.append(markdown("{}", unused))
     return told
 
@@ -93,8 +89,6 @@ def on_unswapped_keys(study: Study, view: RiskUtilityMap, index: int) -> list[Ma
     return [] if keys is None else [plan_words.unswapped_words(*keys, small_cells.fewest_of(view))]
 
 
-AT_ONCE = 100_000
-"""Records times attributes up to which a release is attacked without being asked for."""
 _BOXES = {
     "untried": (st.info, ":material/help:"),
     "none": (st.success, ":material/verified_user:"),
@@ -105,13 +99,8 @@ _BOXES = {
 
 def show(verdict: Verdict) -> None:
     """Show a verdict in its colour."""
-    box(verdict.severity, verdict_words(verdict))
-
-
-def box(severity: Severity, words: str) -> None:
-    """Show words in the colour of a severity."""
-    element, icon = _BOXES[severity]
-    element(markdown("{}", words), icon=icon)
+    element, icon = _BOXES[verdict.severity]
+    element(markdown("{}", verdict_words(verdict)), icon=icon)
 
 
 def of_choice(study: Study, choice: Choice, *, ask: str) -> None:
@@ -122,7 +111,7 @@ def of_choice(study: Study, choice: Choice, *, ask: str) -> None:
     if found is None and raw is not None and raw.streamed is None:
         which = (str(study.path), choice.label, choice.replicate)
         known = state.get().memo.peek("verdict", which) is not None
-        small = raw.n_records * len(study.plan.attributes) <= AT_ONCE
+        small = raw.n_records * len(study.plan.attributes) <= small_cells.AT_ONCE
         place = st.empty()
         if known or small or place.button(ask, key="attack-choice"):
             place.empty()
@@ -173,55 +162,49 @@ def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Mark
 
 def figures(view: RiskUtilityMap, index: int, *, narrow: bool = False) -> Markdown:
     """All figures against the original, as a table; a narrow one says changes in percent beside the names."""
-    order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    order = list(dict.fromkeys((view.risk, view.utility, *range(len(view.measures)))))
     joint = map_data.joint_measure(view)
     if joint is not None:
         # The joint risk stands beside the risk of one table.
         single = view.measures[joint].measure.judges_jointly
-        beside = next(k for k in order if view.measures[k].measure.name in single)
         order.remove(joint)
-        order.insert(order.index(beside) + 1, joint)
+        beside = next(place for place, k in enumerate(order) if view.measures[k].measure.name in single)
+        order.insert(beside + 1, joint)
     rows: list[list[str]] = []
     for k in order:
         mean, se, original = view.summary.mean[index, k], view.summary.se[index, k], view.original[k]
         name = text.measure_title(view.measures[k]) + (" (R2)" if k == joint else "")
         name = markdown("**{}**", name) if k in (view.risk, view.utility) else name
         share = text.relative(mean, original)
-        figures = [text.figure(original), text.with_error(mean, se)]
         if narrow:
-            rows.append([name + f" {share.replace(' ', chr(0xA0))}", *figures])
-        else:
-            rows.append([name, *figures, share or text.signed(mean - original)])
-    if narrow:
-        return table(("", "original", "mean ± SE"), "lrr", rows)
-    return table(("", "original", "mean ± SE", "change"), "lrrr", rows)
+            name += f" {share.replace(' ', chr(0xA0))}"
+        change = [] if narrow else [share or text.signed(mean - original)]
+        rows.append([name, text.figure(original), text.with_error(mean, se), *change])
+    heads = ("", "original", "mean ± SE", *([] if narrow else ["change"]))
+    return table(heads, "l" + "r" * (len(heads) - 1), rows)
 
 
 def certainty(view: RiskUtilityMap, index: int, runs: int, failed: int) -> str:
     """Words on how sure the place on or off the frontier is, and how runs went."""
-    sentences: list[str] = []
-    sentences += map(words, over_edit_limits(view, index))
-    share = view.dominance.share[index]
-    on, clear = bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])
+    share, sentences = view.dominance.share[index], [*map(words, over_edit_limits(view, index))]
+    place = {
+        (True, True): "on the frontier by more than the spread between runs explains",
+        (True, False): "on the frontier, but others are within the spread between runs",
+        (False, True): "dominated by more than the spread between runs explains",
+        (False, False): "dominated by its means, but within the spread between runs",
+    }[bool(view.dominance.undominated[index]), bool(view.dominance.clear[index])]
     if view.changes_nothing[index]:
         sentences.append("Its released rows are those of the original, so it cannot be chosen.")
     elif runs:
-        if on and clear:
-            sentences.append("It is on the frontier by more than the spread between runs explains.")
-        elif on:
-            sentences.append("It is on the frontier, but others are within the spread between runs.")
-        elif clear:
-            sentences.append("It is dominated by more than the spread between runs explains.")
-        else:
-            sentences.append("It is dominated by its means, but within the spread between runs.")
+        sentences.append(f"It is {place}.")
     if not np.isnan(share):
         often = on_frontier_words(share, int(view.shared_runs[index]))
         sentences.append(f"By single runs it is on the frontier in {often}.")
     sentences.append(f"{text.plural(runs, 'run')} counted, {failed} failed.")
     changed = view.summary.changed[index]
     if not np.isnan(changed):
-        pairs = mechanism(view.scenarios[index].spec.mechanism).partners_differ
-        done = "took part in a swap" if pairs else "have another value in a table"
+        in_pairs = mechanism(view.scenarios[index].spec.mechanism).partners_differ
+        done = "took part in a swap" if in_pairs else "have another value in a table"
         sentences.append(f"On average {changed:,.0f} records {done}.")
     if households := map_data.households_words(view, index):
         sentences.append(f"On average {households} moved, with all who live in them.")
@@ -240,11 +223,10 @@ def joint_words(view: RiskUtilityMap, index: int) -> Markdown:
             " Measure R2 too.",
             tables,
         )
-    figures = text.with_error(view.summary.mean[index, joint], view.summary.se[index, joint])
     return markdown(
         "R1 judges one table at a time. An intruder who holds all {} finds **R2 = {}** records, of {} in the original.",
         tables,
-        figures,
+        text.with_error(view.summary.mean[index, joint], view.summary.se[index, joint]),
         text.figure(view.original[joint]),
     )
 
@@ -253,18 +235,21 @@ def difference(view: RiskUtilityMap, index: int, other: int, *, together: int = 
     """The difference of another candidate, one of ``together`` that are shown, from this one on both measures: signed,
     absolute, in percent, and whether within noise."""
     lines, comparison = [], differences(view, other, index, together=together)
-    for kind, k, loss in (("risk", view.risk, view.risk_loss), ("utility", view.utility, view.utility_loss)):
-        name = text.measure_within(view.measures[k])
+    for k, loss, better, worse in (
+        (view.risk, view.risk_loss, "safer", "riskier"),
+        (view.utility, view.utility_loss, "more useful", "less useful"),
+    ):
         here, there = (map_data.value_of(view, k, float(loss[i])) for i in (index, other))
-        share = text.relative(there, here)
-        better, worse = ("safer", "riskier") if kind == "risk" else ("more useful", "less useful")
-        which = "the same" if loss[other] == loss[index] else better if loss[other] < loss[index] else worse
-        which += ", but within noise" if loss[other] != loss[index] and not comparison[k].clear else ""
+        line = f"{text.measure_within(view.measures[k])} {text.figure(here)}"
         if text.figure(here) == text.figure(there):
-            lines.append(f"{name} {text.figure(here)}: equal as shown")
-        else:
-            change = f"{text.signed(there - here)}{f', {share}' if share else ''}"
-            lines.append(f"{name} {text.figure(here)} → {text.figure(there)} ({change}): {which}")
+            lines.append(f"{line}: equal as shown")
+            continue
+        which = "the same"
+        if loss[other] != loss[index]:
+            which = (better if loss[other] < loss[index] else worse) + ", but within noise" * (not comparison[k].clear)
+        share = text.relative(there, here)
+        change = text.signed(there - here) + (f", {share}" if share else "")
+        lines.append(f"{line} → {text.figure(there)} ({change}): {which}")
     return joined("  \n", lines)
 
 
@@ -272,14 +257,14 @@ def neighbours(view: RiskUtilityMap, index: int, among: Sequence[int] | None = N
     """The nearest candidates of the frontier (or ``among`` some of it) that are safer, and that are more useful."""
     on = view.frontier() if among is None else np.array(among, np.int64)
     on = on[on != index]
-    risk, loss = view.risk_loss, view.utility_loss
     nearest = {}
-    safer = on[risk[on] < risk[index]]
-    if len(safer):
-        nearest["safer"] = int(safer[np.lexsort((loss[safer], -risk[safer]))[0]])
-    useful = on[loss[on] < loss[index]]
-    if len(useful):
-        nearest["more useful"] = int(useful[np.lexsort((risk[useful], -loss[useful]))[0]])
+    for name, better, other in (
+        ("safer", view.risk_loss, view.utility_loss),
+        ("more useful", view.utility_loss, view.risk_loss),
+    ):
+        beyond = on[better[on] < better[index]]
+        if len(beyond):
+            nearest[name] = int(beyond[np.lexsort((other[beyond], -better[beyond]))[0]])
     return nearest
 
 
@@ -357,45 +342,35 @@ def side_by_side(
     order: Sequence[int],
 ) -> str:
     """The table as HTML; ``comparisons`` holds the differences of every column, ``order`` the measures from the top."""
-    head = "".join(
-        f'<th scope="col" class="candidate"><b>{escape(column.name)}</b>'
-        f'<span class="quiet">{_unbroken(column.words)}</span></th>'
-        for column in columns
-    )
-    rows = [
-        f'<tr><th scope="row">{escape(label)}</th><td></td>'
-        + "".join(f"<td>{escape(line)}</td>" for line in lines)
-        + "</tr>"
-        for label, lines in _lines(columns)
-    ]
+    head = f'<th scope="col">Mean over runs</th><th scope="col"><b>{escape(reference)}</b>{_quiet("reference")}</th>'
+    for column in columns:
+        words = _quiet(escape(column.words).replace(" %", "&nbsp;%"))  # no line begins with a sign of per cent
+        head += f'<th scope="col" class="candidate"><b>{escape(column.name)}</b>{words}</th>'
+    rows = []
+    for label, lines in zip(_LINES, zip(*(column.lines for column in columns), strict=True), strict=False):
+        if any(lines):
+            cells = "".join(f"<td>{escape(line)}</td>" for line in lines)
+            rows.append(f'<tr><th scope="row">{escape(label)}</th><td></td>{cells}</tr>')
     for k in order:
         call = measures[k]
-        name = escape(text.measure_name(call))
         direction = escape(text.DIRECTION["lower" if call.measure.better == "zero" else call.measure.better])
         cells = "".join(_cell(comparison[k]) for comparison in comparisons)
-        base = comparisons[0][k] if comparisons else None
-        stands = "" if base is None else _figure(base.reference, base.reference_se)
+        stands = "".join(_figure(each[k].reference, each[k].reference_se) for each in comparisons[:1])
         rows.append(
-            f'<tr title="{escape(call.meaning)}"><th scope="row"><b>{name}</b>'
-            f'<span class="quiet">{call.measure.kind}, {direction}</span></th><td>{stands}</td>{cells}</tr>'
+            f'<tr title="{escape(call.meaning)}"><th scope="row"><b>{escape(text.measure_name(call))}</b>'
+            f"{_quiet(f'{call.measure.kind}, {direction}')}</th><td>{stands}</td>{cells}</tr>"
         )
-    return (
-        f'<div class="sf-side" tabindex="0" role="region" aria-label="Candidates side by side">{CSS}<table><thead><tr>'
-        f'<th scope="col">Mean over runs</th><th scope="col"><b>{escape(reference)}</b>'
-        f'<span class="quiet">reference</span></th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
+    return _html_table(head, "".join(rows), "Candidates side by side")
 
 
-def _unbroken(words: str) -> str:
-    """Words as HTML, in which no line begins with a sign of percent."""
-    return escape(words).replace(" %", "&nbsp;%")
+_LINES = (
+    *("On the frontier?", "Runs", "Records changed", "Households moved"),
+    *(plan_words.UNSWAPPED, "In no declared use", "Note"),
+)
 
 
-def _lines(columns: Sequence[Column]) -> list[tuple[str, list[str]]]:
-    counts = ("Runs", "Records changed", "Households moved")
-    labels = ("On the frontier?", *counts, plan_words.UNSWAPPED, "In no declared use", "Note")
-    rows = [(label, [column.lines[i] for column in columns]) for i, label in enumerate(labels)]
-    return [(label, lines) for label, lines in rows if any(lines)]
+def _quiet(words: str) -> str:
+    return f'<span class="quiet">{words}</span>'
 
 
 def _figure(value: float, se: float) -> str:
@@ -403,30 +378,27 @@ def _figure(value: float, se: float) -> str:
 
 
 def _cell(difference: Difference) -> str:
-    kind, verdict_text = verdict(difference)
+    kind, said = verdict(difference)
     share = text.relative(difference.value, difference.reference)
-    change = text.signed(difference.absolute) + (f" ({share})" if share else "")
-    if difference.better == 0:
-        change = ""
-    inner = (
-        f'<span class="{kind}">{escape(change)}<br>{escape(verdict_text)}</span>'
-        if change
-        else (f'<span class="{kind}">{escape(verdict_text)}</span>')
-    )
-    return f"<td>{_figure(difference.value, difference.value_se)}{inner}</td>"
+    if difference.better != 0:
+        change = text.signed(difference.absolute) + (f" ({share})" if share else "")
+        said = f"{escape(change)}<br>{escape(said)}"
+    return f'<td>{_figure(difference.value, difference.value_se)}<span class="{kind}">{said}</span></td>'
 
 
-def listing(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
-    """A plain table as HTML whose words wrap; the last column takes the room that is left."""
-    head = "".join(
-        f'<th scope="col" style="max-width: none; white-space: nowrap">{escape(cell)}</th>' for cell in heads
-    )
-    narrow, wide = '<td style="white-space: nowrap">', "<td>"
-    body = "".join(
-        "<tr>" + "".join(f"{narrow}{escape(cell)}</td>" for cell in row[:-1]) + f"{wide}{escape(row[-1])}</td></tr>"
-        for row in rows
-    )
+def _html_table(head: str, body: str, label: str) -> str:
     return (
         f'<div class="sf-side" tabindex="0" role="region" aria-label="{escape(label)}">{CSS}<table><thead><tr>{head}'
         f"</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def listing(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
+    """A plain table as HTML whose words wrap; the last column takes the room that is left."""
+    narrow = 'style="max-width: none; white-space: nowrap"'
+    head = "".join(f'<th scope="col" {narrow}>{escape(cell)}</th>' for cell in heads)
+    body = ""
+    for *cells, last in rows:
+        first = "".join(f'<td style="white-space: nowrap">{escape(cell)}</td>' for cell in cells)
+        body += f"<tr>{first}<td>{escape(last)}</td></tr>"
+    return _html_table(head, body, label)

@@ -25,7 +25,7 @@ _NEEDED = "Fresh replicates are drawn from"
 
 def finalists(view: RiskUtilityMap, rule: Rule) -> None:
     """Run the best again on replicates that had no part in finding them."""
-    at = _workspace()
+    at = state.get().workspace if state.get().raw is not None else None
     st.subheader("Finalists on fresh replicates", anchor=False)
     st.caption(
         "A candidate that looks best among many was partly lucky. Fresh replicates had no part in finding it and show"
@@ -44,7 +44,7 @@ def of_recommendation(view: RiskUtilityMap, index: int) -> None:
     letters = {other: letter for letter, other in lettered(view, index).items()}
     again = _figures(view, letters)
     done = 0 if again is None else int(again.summary.counted[index])
-    at = _workspace()
+    at = state.get().workspace if state.get().raw is not None else None
     if at is None:
         if not done:
             elements.needs_data(_NEEDED)
@@ -60,14 +60,7 @@ def of_recommendation(view: RiskUtilityMap, index: int) -> None:
     replicates = number.number_input(
         "Fresh runs of each, in all", 2, 10_000, _start(view, done), key=f"decide-fresh-{done}"
     )
-    labels = [view.scenarios[i].label for i in letters]
-    _button(button, "Run more of them" if done else "Run on fresh replicates", view, at, labels, int(replicates), done)
-
-
-def _workspace() -> Workspace | None:
-    """The workspace, where its data are open."""
-    now = state.get()
-    return None if now.raw is None else now.workspace
+    _button(button, view, at, [view.scenarios[i].label for i in letters], replicates, done)
 
 
 def _start(view: RiskUtilityMap, done: int = 0) -> int:
@@ -80,7 +73,7 @@ def _is_idle(at: Workspace) -> bool:
     """Watch fresh runs that are under way, or say how the last ones ended; return whether others can be asked for."""
     job = jobs.recheck_job(at)
     if job.busy:
-        job_watcher.watch(lambda: jobs.recheck_job(at), _words, lambda: jobs.cancel_recheck(at), "stop-recheck")
+        job_watcher.watch(lambda: jobs.recheck_job(at), _progress, lambda: jobs.cancel_recheck(at), "stop-recheck")
         return False
     if job.state == "cancelled":
         st.info(
@@ -92,7 +85,7 @@ def _is_idle(at: Workspace) -> bool:
     return True
 
 
-def _words(job: jobs.Job) -> str:
+def _progress(job: jobs.Job) -> str:
     done = f"{job.done:,} of {text.plural(job.total, 'fresh run')}. You may leave this page."
     return f"Stopping after the runs at hand… {done}" if job.state == "stopping" else done
 
@@ -113,8 +106,8 @@ def _figures(view: RiskUtilityMap, letters: dict[int, str]) -> RiskUtilityMap | 
 def _ask(view: RiskUtilityMap, rule: Rule, at: Workspace) -> None:
     labels = [view.scenarios[i].label for i in view.frontier()[:_OFFERED].tolist()]
     lettered = [view.scenarios[index].label for _, index in rule.letters]
-    start = [*filter(None, [state.get().selected]), *lettered, *labels]
-    start = list(dict.fromkeys(label for label in start if index_of(view, label) is not None))[:_MOST]
+    proposed = dict.fromkeys((*filter(None, [state.get().selected]), *lettered, *labels))
+    start = [label for label in proposed if index_of(view, label) is not None][:_MOST]
     chosen = st.multiselect(
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
@@ -124,22 +117,23 @@ def _ask(view: RiskUtilityMap, rule: Rule, at: Workspace) -> None:
     )
     left, right, _ = st.columns([2, 3, 5], vertical_alignment="bottom")
     replicates = left.number_input("Fresh replicates of each", 2, 10_000, _start(view), key="finalists-replicates")
-    _button(right, "Run the finalists again", view, at, chosen, int(replicates), done=1)
+    _button(right, view, at, chosen, replicates, label="Run the finalists again")
 
 
 def _button(
     place: DeltaGenerator,
-    label: str,
     view: RiskUtilityMap,
     at: Workspace,
     labels: Sequence[str],
     replicates: int,
-    done: int,
+    done: int = 1,
+    *,
+    label: str = "",
 ) -> None:
     """A button that starts fresh runs; it is the next step where none of the candidate at hand is ``done``."""
     sweeping = jobs.status(at).busy
     if place.button(
-        label,
+        label or ("Run more of them" if done else "Run on fresh replicates"),
         key="run-fresh",
         icon=":material/replay:",
         type="secondary" if done else "primary",
@@ -148,5 +142,5 @@ def _button(
     ):
         with elements.errors_shown():
             risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
-            jobs.start_recheck(at, labels, replicates, risk, utility)
+            jobs.start_recheck(at, labels, int(replicates), risk, utility)
             st.rerun()

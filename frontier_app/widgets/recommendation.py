@@ -40,19 +40,13 @@ def shown(study: Study, view: RiskUtilityMap, bound: float, allow: Callable[[flo
     with st.container(border=True):
         st.warning(markdown("{}", least), icon=":material/warning:")
         st.markdown(bullets(ways_out))
-        in_plan = _is_open_in_the_plan(study, view, unmet)
-        if in_plan:
+        limit, risk = study.plan.decision.max_risk, planned_risk(study)
+        planned = limit is not None and float(limit) == unmet.bound and view.risk == risk
+        if in_plan := planned and study.plan.lock is None:  # no approval fixes it
             _allow_in_plan(study, unmet.offered)
         with st.container(horizontal=True):
             _buttons(unmet, allow, is_next=not in_plan)
     return True
-
-
-def _is_open_in_the_plan(study: Study, view: RiskUtilityMap, unmet: UnmetBound) -> bool:
-    """Return whether the bound is the plan's and no approval fixes it."""
-    decision, risk = study.plan.decision, planned_risk(study)
-    planned = decision.max_risk is not None and float(decision.max_risk) == unmet.bound and view.risk == risk
-    return planned and study.plan.lock is None
 
 
 def _allow_in_plan(study: Study, bound: float) -> None:
@@ -125,11 +119,8 @@ def candidate(
     named = {option.label: option.name for option in pins(study)}
     letters = {view.scenarios[index].label: letter for letter, index in letters_of(study, view)}
     frontier = [view.scenarios[index].label for index in view.frontier()[:_LISTED].tolist()]
-    options = [
-        option
-        for option in dict.fromkeys([*([current] if current else []), *named, *frontier])
-        if option not in leave_out
-    ]
+    own = [current] if current else []
+    options = [option for option in dict.fromkeys((*own, *named, *frontier)) if option not in leave_out]
 
     def words(label: str) -> str:
         try:
@@ -153,17 +144,14 @@ def candidate(
     )
     if not picked:
         return None
+    # the id in what was typed, or in an option's words as they were before its letter changed
+    typed = picked.strip().removesuffix(")").rpartition("(")[2].split("/")[0]
     lettered = {letter: option for option, letter in letters.items()}
     try:
-        return study.find(lettered.get(picked.strip().upper(), typed_id(picked)))[0].label
+        return study.find(lettered.get(picked.strip().upper(), typed))[0].label
     except EngineError as error:
         elements.show_error(error)
         return None
-
-
-def typed_id(typed: str) -> str:
-    """The id in what was typed, or in an option's words as they were before its letter changed."""
-    return typed.strip().removesuffix(")").rpartition("(")[2].split("/")[0]
 
 
 _TRIED = ("bound", "slope")
@@ -191,9 +179,9 @@ class Rule:
     @property
     def letter(self) -> str:
         """The letter of what the rule picks; empty where it has none."""
-        return "" if self.index is None else self.letter_of(self.index)
+        return self.letter_of(self.index)
 
-    def letter_of(self, index: int) -> str:
+    def letter_of(self, index: int | None) -> str:
         """A candidate's letter; empty where it has none."""
         return next((letter for letter, other in self.letters if other == index), "")
 
@@ -228,13 +216,13 @@ def planned(study: Study, view: RiskUtilityMap) -> tuple[float | None, float | N
 def rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
     """The rule in force under a look: a recorded recommendation, or the decision to release nothing, stands until
     another rule is tried."""
-    status = decision_status(study)
+    status, tried = decision_status(study), _rule(study, view, look)
     choice = status.choice
-    tried = _rule(study, view, look)
     if choice is not None and look.rule == "plan":
-        index = study.find(choice.label)[0].index
-        why = choice.rule + _doubt(view, index, _recorded_slope(study, view, choice))
-        tried = Rule(tried.bound, tried.slope, index, words=why, recorded=True)
+        index, slope = study.find(choice.label)[0].index, slope_of(study, choice.record)
+        if slope is not None and objective_indices(study, *measures_of(study, choice)) != (view.risk, view.utility):
+            slope = None  # the map is under other measures than those that the slope is about
+        tried = Rule(tried.bound, tried.slope, index, words=choice.rule + _doubt(view, index, slope), recorded=True)
     if status.state == "withheld" and look.rule not in _TRIED:
         tried = Rule(tried.bound, tried.slope, trouble=WITHHELD)
     return replace(tried, letters=letters_of(study, view, look))
@@ -276,14 +264,6 @@ def _letters(
     return tuple(lettered(here, indices[0]).items())
 
 
-def _recorded_slope(study: Study, view: RiskUtilityMap, choice: Choice) -> float | None:
-    """The slope of a recorded choice, where the map is under the measures that it is about."""
-    slope = slope_of(study, choice.record)
-    if slope is None or objective_indices(study, *measures_of(study, choice)) != (view.risk, view.utility):
-        return None
-    return slope
-
-
 def _doubt(view: RiskUtilityMap, index: int, slope: float | None) -> str:
     """The words that follow those of a slope by which doing nothing is better; nothing elsewhere."""
     beaten = None if slope is None else beaten_by_original(view, index, slope)
@@ -291,12 +271,10 @@ def _doubt(view: RiskUtilityMap, index: int, slope: float | None) -> str:
 
 
 def _rule(study: Study, view: RiskUtilityMap, look: Look) -> Rule:
-    bound, slope = {
-        "plan": planned(study, view),
-        "bound": (look.bound, None),
-        "slope": (None, look.slope),
-        "none": (None, None),
-    }[look.rule]
+    bound = look.bound if look.rule == "bound" else None
+    slope = look.slope if look.rule == "slope" else None
+    if look.rule == "plan":
+        bound, slope = planned(study, view)
     if bound is None and slope is None:
         return Rule()
     is_planned = look.rule == "plan"

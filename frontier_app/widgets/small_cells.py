@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -33,7 +32,7 @@ from engine.sweeps.warnings import (
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import elements
 from frontier_app.wording import plan_words, text
-from frontier_app.wording.markup import Markdown, bullets, joined, markdown
+from frontier_app.wording.markup import bullets, joined, markdown
 
 AT_ONCE = 100_000  # records times attributes up to which the figures are worked out without being asked for
 
@@ -52,63 +51,36 @@ _ALONE = 0.9  # share of records in small cells from which a table says little
 
 def by_key(plan: Plan) -> KeyTable | None:
     """The key table under a plan's coding, made once for each coding; None where there are too many keys."""
-    now = state.get()
-    raw = now.raw
+    now, raw = state.get(), state.get().raw
     assert raw is not None
     if len(plan.keys) > MOST_KEYS:
         return None
     coding = tuple(part for part in plan.attributes if part.name in plan.keys)
     depends = (coding, plan.data.missing, plan.data.columns, plan.keys)
-    name = "key-table" if plan == now.plan else "key-table-tried"
-    known = now.memo.peek("key-table", depends)
+    known: KeyTable | None = now.memo.peek("key-table", depends)
     if known is not None:
-        table: KeyTable = known
-        return table
+        return known
+    name = "key-table" if plan == now.plan else "key-table-tried"
     return now.memo.get(name, depends, lambda: key_table(raw, plan))
 
 
 def draw(counts: KeyTable, before: KeyTable | None = None) -> None:
     """The table in four figures; with ``before``, what a change does to them."""
 
-    def change(name: str) -> str | None:
-        if before is None:
-            return None
-        was = getattr(before, name)
-        difference = getattr(counts, name) - was
-        return f"{difference:+,} (was {was:,})".replace("-", "−") if difference else "unchanged"
-
+    combinations = text.plural(counts.possible, "possible combination")
+    small, alone = (f" ({elements.share(n, counts.n_records)})" for n in (counts.small_records, counts.uniques))
     figures = (
-        ("Occupied cells", "cells", "", f"of {text.plural(counts.possible, 'possible combination')} of levels"),
-        (
-            f"Cells of 1–{N_RULE - 1}",
-            "small_cells",
-            "",
-            f"combinations that fewer than {N_RULE} records share",
-        ),
-        (
-            "Records in them",
-            "small_records",
-            f" ({elements.share(counts.small_records, counts.n_records)})",
-            f"of {text.plural(counts.n_records, 'record')}",
-        ),
-        (
-            "Records alone",
-            "uniques",
-            f" ({elements.share(counts.uniques, counts.n_records)})",
-            "records that are alone in their combination (sample uniques)",
-        ),
+        ("Occupied cells", "cells", "", f"of {combinations} of levels"),
+        (f"Cells of 1–{N_RULE - 1}", "small_cells", "", f"combinations that fewer than {N_RULE} records share"),
+        ("Records in them", "small_records", small, f"of {text.plural(counts.n_records, 'record')}"),
+        ("Records alone", "uniques", alone, "records that are alone in their combination (sample uniques)"),
     )
     for column, (label, name, share, tip) in zip(st.columns(4), figures, strict=True):
-        column.metric(
-            label, f"{getattr(counts, name):,}{share}", change(name), delta_color="off", delta_arrow="off", help=tip
-        )
-
-
-def keys_line(plan: Plan) -> Markdown:
-    """A line that says which table it is."""
-    shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
-    keys = text.plural(len(plan.keys), "key")
-    return markdown("**What an intruder could single out**: the table of {} – {}", keys, shown)
+        value, change = getattr(counts, name), None
+        if before is not None:
+            was = getattr(before, name)
+            change = f"{value - was:+,} (was {was:,})".replace("-", "−") if value != was else "unchanged"
+        column.metric(label, f"{value:,}{share}", change, delta_color="off", delta_arrow="off", help=tip)
 
 
 def live(plan: Plan) -> None:
@@ -124,7 +96,9 @@ def live(plan: Plan) -> None:
             icon=":material/warning:",
         )
         return
-    st.markdown(keys_line(plan))
+    shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
+    keys = text.plural(len(plan.keys), "key")
+    st.markdown(markdown("**What an intruder could single out**: the table of {} – {}", keys, shown))
     draw(counts)
     if counts.small_records > _ALONE * counts.n_records:
         st.warning(
@@ -142,27 +116,21 @@ def fewest_of(view: RiskUtilityMap) -> int:
 def other_keys(study: Study, view: RiskUtilityMap, index: int) -> tuple[KeySet, KeySet | None] | None:
     """All keys in the original, and those that a candidate leaves as they are; None without the data, and where there
     are too many keys for a table of them."""
-    data = _data(study)
-    keys, fewest = study.plan.keys, fewest_of(view)
-    if data is None or len(keys) > MOST_KEYS:
+    now, plan, fewest = state.get(), study.plan, fewest_of(view)
+    raw, keys = now.raw, plan.keys
+    if raw is None or raw.n_records != int(study.about["n_records"]) or len(keys) > MOST_KEYS:
         return None
+    depends = (plan.data, plan.edits)
+    data: Microdata = now.memo.peek("coded", depends) or now.memo.get(
+        "coded-as-swept", depends, lambda: code(raw, plan)
+    )
     altered = may_alter(view.scenarios[index].spec)
     known: dict[tuple[str, ...], tuple[KeySet, KeySet | None]]
-    known = state.get().memo.get("other-keys", (str(study.path), study.plan.data, keys, fewest), dict)
+    known = now.memo.get("other-keys", (str(study.path), plan.data, keys, fewest), dict)
     if altered not in known:
         both = key_set(data.table, keys, altered, fewest), unswapped_keys(data.table, keys, altered, fewest)
         known[altered] = both
     return known[altered]
-
-
-def _data(study: Study) -> Microdata | None:
-    """The open data as the study codes them; None where other data are open, or none."""
-    now, plan = state.get(), study.plan
-    raw = now.raw
-    if raw is None or raw.n_records != int(study.about["n_records"]):
-        return None
-    known = now.memo.peek("coded", (plan.data, plan.edits))
-    return known or now.memo.get("coded-as-swept", (plan.data, plan.edits), lambda: code(raw, plan))
 
 
 @dataclass(frozen=True)
@@ -205,14 +173,14 @@ def disclosure_warnings(plan: Plan) -> list[ReleaseWarning]:
 
 def key_of(warning: ReleaseWarning) -> str:
     """A name by which a warning that is lived with is known again."""
-    if isinstance(warning, Identifier):
-        return f"warning:{warning.column}"
-    if isinstance(warning, LooseRecodes):
-        return "warning:{}:{}".format(*warning.pairs[0])
-    if isinstance(warning, TornUnits):
-        return "warning:torn"
-    assert isinstance(warning, FinerThanCounted)
-    return f"warning:finer:{warning.keys[0].name}"
+    match warning:
+        case Identifier():
+            return f"warning:{warning.column}"
+        case LooseRecodes():
+            return "warning:{}:{}".format(*warning.pairs[0])
+        case FinerThanCounted():
+            return f"warning:finer:{warning.keys[0].name}"
+    return "warning:torn"
 
 
 def shown(plan: Plan, *, refused_only: bool = False) -> None:
@@ -226,7 +194,14 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
         left_so = [warning for warning in single if key_of(warning) in accepted]
         unsettled = [warning for warning in single if key_of(warning) not in accepted] if left_so else warnings
         for kind in KINDS:
-            _box(kind.title, kind.icon, [warning for warning in unsettled if isinstance(warning, kind.warning)])
+            own = [warning for warning in unsettled if isinstance(warning, kind.warning)]
+            sentences = " ".join(f"{upper_first(str(warning))}." for warning in own)
+            details = [f"{upper_first(detail)}." for warning in own for detail in warning.details]
+            if own:
+                st.warning(markdown("**{}.** {}", kind.title, sentences), icon=f":material/{kind.icon}:")
+            if details:
+                with st.expander("Which columns"):
+                    st.markdown(joined("\n", [markdown("- {}", detail) for detail in details]))
         if left_so:
             with st.expander(f"{text.plural(len(left_so), 'warning')} left so under File", icon=":material/done_all:"):
                 st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
@@ -246,13 +221,3 @@ def before_submission(study: Study, status: DecisionStatus) -> None:
         only = replace(plan.space, specs=(str(spec.attributes),), swap_sizes=(), all_specs=False, search=False)
         plan = replace(plan, space=only, mechanisms=())
     shown(plan, refused_only=True)
-
-
-def _box(title: str, icon: str, warnings: Sequence[ReleaseWarning]) -> None:
-    if warnings:
-        sentences = " ".join(f"{upper_first(str(warning))}." for warning in warnings)
-        st.warning(markdown("**{}.** {}", title, sentences), icon=f":material/{icon}:")
-        details = [f"{upper_first(detail)}." for warning in warnings for detail in warning.details]
-        if details:
-            with st.expander("Which columns"):
-                st.markdown(joined("\n", [markdown("- {}", detail) for detail in details]))
