@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_model import MapModel
 
-_MOST, _MOST_TILES = 10, 120
+_MOST, _MOST_TILES = 6, 120
 _POINTS = 5.0
 """Percentage points from which on a place has changed much."""
 
@@ -55,10 +55,10 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         "" if board.n_within is None else f"; {board.n_within:,} {'meets' if board.n_within == 1 else 'meet'} the limit"
     )
     title = f"{plural(board.n_candidates, 'candidate')}, {board.n_frontier:,} on the frontier{within}"
-    note = "Blue: on the frontier. Star: proposed."
+    note = "Blue: on the frontier. Grey: dominated. Star: proposed."
     if board.bound_at is not None:
-        often = f"{100 * board.bound_asked:.3g} % of its runs meet" if board.bound_asked else "its mean meets"
-        note = f"Filled: {often} the limit. Shaded: means within it. {note}"
+        often = f"{100 * board.bound_asked:.3g} % of runs meet" if board.bound_asked else "the mean meets"
+        note = f"Filled: {often} the limit. {note}"
     alt = f"Map of {title}. " + " ".join(
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {lower_first(TABLE_CHANGE)} {figure(row.utility)}."
         for row in named(findings)
@@ -86,7 +86,6 @@ def cell_sizes(findings: Findings) -> Picture | None:
         pictures.small_cells(rows, exposed.fewest, axis="records alike on all keys"),
         "Records by how many are alike on all keys",
         (f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows),
-        f"Cells of over {rows[-1].size} records are not shown.",
     )
 
 
@@ -138,8 +137,7 @@ def exposed_groups(findings: Findings) -> Picture | None:
         pictures.before_after(rows),
         f"{upper_first(rows[0].label)}: {share} % of its {of} {be} in small cells",
         (f"{r.label}: {r.text}." for r in rows),
-        "Share of records in small cells, in the release of unaltered ones."
-        + (" New: in no small cell before." if any(g.new for g in groups) else ""),
+        "Share of records in small cells, in the release of unaltered ones.",
     )
 
 
@@ -170,11 +168,16 @@ def largest_changes(findings: Findings) -> Picture | None:
     bars = []
     for row in rows:
         sign = 1 if (row.after or 0.0) >= (row.before or 0.0) else -1
-        bars.append((figure_name(row, places), sign * (row.errors or 0.0), change_words(row)))
+        bars.append((figure_name(row, places), sign * (row.errors or 0.0), change_words(row), bool(row.flagged)))
+    at = findings.utility.tolerances
+    note = "" if all(beyond for *_, beyond in bars) else "Pale: within tolerance."
+    if any(beyond and abs(errors) <= at.se for _, errors, _, beyond in bars):
+        note += f" Full colour inside the grey band: beyond tolerance by the {100 * at.change:g} % rule alone."
     return _picture(
-        pictures.changes(bars, findings.utility.tolerances.se),
+        pictures.changes(bars, at.se),
         f"Largest change: {bars[0][0]}, {rows[0].errors:.1f} standard errors",
-        (f"{name}: {text}, {errors:+.1f} errors." for name, errors, text in bars),
+        (f"{name}: {text}, {errors:+.1f} errors." for name, errors, text, _ in bars),
+        note.strip(),
     )
 
 
@@ -205,12 +208,15 @@ def forest(findings: Findings) -> Picture | None:
         )
         for f in rows[:14]
     ]
-    beyond = sum(bool(f.flagged) for f in rows)
+    beyond, at = sum(bool(f.flagged) for f in rows), findings.utility.tolerances
+    note = "Change in standard errors of the original, largest first; estimates with their standard errors in brackets."
+    if any(f.flagged is False and abs(f.relative or 0) > at.change for f in rows[:14]):
+        note += f" The {100 * at.change:g} % rule asks only coefficients over {at.se:g} standard errors from 0."
     return _picture(
         pictures.before_after(pairs, unit="", interval=1.96),
         f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run",
         (f"{e.label}: {e.text}." for e in pairs),
-        "Change in standard errors of the original, largest first; estimates with their standard errors in brackets.",
+        note,
     )
 
 
@@ -244,11 +250,11 @@ def runs(findings: Findings) -> Picture | None:
             rows,
             own,
             None if decided.limit is None else scale * decided.limit,
-            axis=f"{decided.title}{' (%)' if scale > 1 else ''}, each run",
+            axis=f"{decided.title}{' (%)' if scale > 1 else ''}, a tick for each run",
             better=findings.map.risk_better,
             limit_words="" if decided.limit is None else f"limit {risk_figure(findings, decided.limit)}",
         ),
-        f"{plural(len(mine), 'run')} of {own} range from {least} to {most}",
+        f"{plural(len(mine), 'run')} of release {own} range from {least} to {most}",
         (f"{letter}: {figure(min(values))} to {figure(max(values))}." for letter, values in rows.items()),
     )
 
@@ -265,7 +271,7 @@ def places(findings: Findings) -> Picture | None:
     title = f"{len(large)} of {len(areas)} areas change their share of {what} by over {_POINTS:g} points"
     if large:
         title += f"; they have at most {max(a.residents for a in large):,} residents"
-    note = f"Change in percentage points, by {facts.level}. Orange rises, blue falls; full colour: by over {_POINTS:g}."
+    note = f"Change in percentage points, by {facts.level}."
     worst = sorted(areas, key=lambda a: -abs(change[a.name]))
     if len(areas) > _MOST_TILES:
         shown = {a.name for a in worst[:_MOST_TILES]}

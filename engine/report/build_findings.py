@@ -21,8 +21,8 @@ from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.context import ReportContext, measure_rows, recommendation, report_context, the_map
 from engine.report.describe import occupancy
-from engine.report.detected import detected_once
-from engine.report.exposed import exposure
+from engine.report.detected import detected_once, suspected
+from engine.report.exposed import discarded, exposure
 from engine.report.extent import extent
 from engine.report.facts import (
     Approved,
@@ -117,6 +117,7 @@ def recognised(release: RecordRelease, realisation: Remade, plan: Plan, fewest: 
         rare_of=found.of,
         all_but_one=counted(all_but_one(table, plan.keys, altered, fewest)),
         sensitive=sensitive(plan),
+        discarded=discarded(release, plan, fewest, suspected(realisation, plan)),
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
-from engine.decision.statements import Statement, sentences, statement, words
+from engine.decision.statements import Statement, sentence, sentences, statement, words
 from engine.report import board_pictures, sheet
 from engine.report.documents import html
 from engine.report.facts import EDITS, ROW_ORDER
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 BANNER = "CONFIDENTIAL: Disclosure Review Board"
 """The text on every page where the plan gives no classification."""
 _MOST_LOGGED = 6
-_MOST_NEW = 5
 _MOST_SETTINGS = 6
 
 
@@ -71,8 +70,6 @@ def names(findings: Findings) -> dict[str, Any]:
             for title, row in _other_measures(findings)
         ],
         "users": _losses(findings),
-        "new_values": _new_rows(findings),
-        "n_new_values": len(new_values(findings.utility.figures)),
         "choice": _choice(findings),
         "large_map": board_pictures.the_map(findings),
         "candidates": _letters(findings),
@@ -86,13 +83,15 @@ def names(findings: Findings) -> dict[str, Any]:
 
 
 _ELSEWHERE = (
-    "Candidates", "Risk measure", "Utility measure", "Selection rule", "Run to be released", "Tolerances of change"
+    "Candidates", "Risk measure", "Utility measure", "Selection rule", "Run to be released", "Tolerances of change",
+    "Codes that mean missing", "Edit rules", "Named tables", "Methods",
 )  # fmt: skip
 
 
 def page_one(findings: Findings) -> dict[str, Any]:
     """What the decision sheet prints, picture included."""
     named, new = places_named(findings), new_values(findings.utility.figures)
+    choices = sheet.choices(findings)
     return {
         "title": sheet.title(findings),
         "subject": words(sheet.subject(findings)),
@@ -100,9 +99,12 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "figures": sheet.figures(findings),
         "sure": sentences(sheet.sure(findings)),
         "small_map": board_pictures.the_map(findings, small=True),
-        "choices": sheet.choices(findings),
+        "choices": choices,
         "losses": [loss_row(findings, row) for row in sheet.worst_losses(findings)],
         "appearing": words(sheet.appearing(findings, new[0])) if new else "",
+        "altered_most": sentences(sheet.altered_most(findings)),
+        "attacked": any(choice.attack for choice in choices),
+        "failing": any(choice.failed for choice in choices),
         "exposed": [
             (short_name(g.group, named), exposed_words(g), DASH if g.new is None else f"{g.new:,}")
             for g in sheet.exposed_groups(findings)
@@ -152,8 +154,6 @@ def folded(findings: Findings) -> list[tuple[str, str, list[Picture], list[str]]
         words(statement("measured", title=title, before=m.before, after=m.released, is_share=m.unit[:5] == "share"))
         for title, m in _other_measures(findings)
     ]
-    new = new_values(findings.utility.figures)[:_MOST_NEW]
-    shown[1][3][1:1] = [words(sheet.appearing(findings, row, row.of)) for row in new]
     happened = [f"{day}: {text}" if day else text for day, text in _log(findings)]
     happened += [words(each) for each in _checks(findings)]
     shown[3][3][:0] = [*happened, f"Public description: {public_wording(findings)}"]
@@ -169,6 +169,7 @@ def _intruder(findings: Findings) -> Section:
     lead = [statement("intruder", who=threat.intruder, keys=threat.keys, fewest=exposed.fewest)]
     if threat.harm:
         lead.append(statement("harm", text=threat.harm.rstrip(".")))
+    lead += _discarded(findings)
     pictures = (
         board_pictures.cell_sizes(findings),
         board_pictures.known_keys(findings),
@@ -183,6 +184,14 @@ def _intruder(findings: Findings) -> Section:
         pictures,
         tuple(_still_true(findings)),
     )
+
+
+def _discarded(findings: Findings) -> list[Statement]:
+    """Whether altered records are recognised, and the matches left to an intruder who discards the most suspect."""
+    extent, facts = findings.extent, findings.recognised
+    if extent is None or facts is None or facts.discarded is None:
+        return []
+    return [statement("discarded", found=extent.verdict.finds, **asdict(facts.discarded))]
 
 
 def _other_measures(findings: Findings) -> list[tuple[str, MeasureRow]]:
@@ -202,7 +211,7 @@ def _still_true(findings: Findings) -> Iterator[Statement]:
     kept = tuple(row.name for row in extent.attributes if not row.records) if extent else ()
     if kept:
         yield statement("unmoved_keys", keys=kept)
-    if facts is not None and facts.rare:
+    if facts is not None and facts.rare and not (extent and extent.verdict.finds):
         yield statement("rare_suspected", of=facts.rare_of)
     if findings.exposure.new_after:
         yield statement("new_combinations", n=findings.exposure.new_after)
@@ -226,10 +235,11 @@ def _losses(findings: Findings) -> Section:
     tolerance = {"errors": at.se, "change": at.change, "min_n": at.min_n, "planned": at.planned}
     declared = [*_declared_tables(findings), *_declared_analyses(findings)]
     declared += [statement("no_use", attributes=utility.unused)] if utility.unused else []
+    forest = board_pictures.forest(findings)
     pictures = (
         board_pictures.by_tables(findings),
         board_pictures.largest_changes(findings),
-        board_pictures.forest(findings),
+        forest or board_pictures.places(findings),
     )
     return Section(
         "What do users lose?",
@@ -270,21 +280,6 @@ def _declared_analyses(findings: Findings) -> Iterator[Statement]:
         )
 
 
-def _new_rows(findings: Findings) -> list[tuple[str, str, int, int, str]]:
-    """The values that appear in most groups that had none, as rows of a table."""
-    named = places_named(findings)
-    return [
-        (
-            row.of,
-            short_name(row.what, named),
-            row.groups,
-            row.records,
-            f"{short_name(row.most.group, named)}: {row.most.n_after:,} of {row.most.within_after:,}",
-        )
-        for row in new_values(findings.utility.figures)[:_MOST_NEW]
-    ]
-
-
 def _common(findings: Findings, tables: list[str]) -> str:
     """The one or two altered attributes of which all tables involve one; geography where it is places."""
     if len(tables) < 2:
@@ -305,7 +300,11 @@ def _choice(findings: Findings) -> Section:
     same, lead = findings.sheet.candidates.same if findings.sheet else "", []
     if same:
         lead.append(statement("better_on_both", letter=same, further=sheet.further_name(findings)))
-    axes = {"risk_better": board.risk_better, "change": board.utility_title.partition(" (")[0]}
+    letters = {row.letter for row in sheet.named(findings)}
+    axes: dict[str, Any] = {
+        "risk_better": board.risk_better,
+        "confusable": not letters.isdisjoint(row.name for row in findings.design.attributes),
+    }
     lead.append(statement("tried", **axes))
     rule = {"recorded": advice.recorded, "most_useful": advice.by_utility}
     return Section(
@@ -337,7 +336,7 @@ def _letters(findings: Findings) -> dict[str, Any]:
                 utility=figure(row.utility),
                 further=further,
                 altered=percent(facts.altered),
-                within=DASH if row.within is None else f"{row.within} of {row.runs}",
+                within=DASH if row.within is None else f"{row.within}/{row.runs}",
             )
         )
     longest = [
@@ -349,12 +348,14 @@ def _letters(findings: Findings) -> dict[str, Any]:
 
 def _how_sure(findings: Findings) -> Iterator[Statement]:
     run, letter = findings.recommendation.run, findings.recommendation.letter
-    yield from sheet.sure(findings)
     if run is not None and run.released is not None and run.mean is not None and run.of > 1:
         figures = {"value": run.released, "mean": run.mean, "is_share": run.unit.startswith("share")}
         yield statement("run_figure", runs=run.of, **figures)
     if findings.map.recall is not None and findings.map.recall < ALL_FOUND:
         yield statement("hidden", share=1 - findings.map.recall)
+    shown = sum(row.within_bound is True for row in sheet.named(findings))
+    if findings.recommendation.by_utility and (others := (findings.map.n_within or 0) - shown) > 0:
+        yield statement("others_within", n=others, letter=letter)
     if findings.map.failed:
         yield statement("failed_runs", n=findings.map.failed, letter=letter)
     yield from findings.recommendation.alternatives
@@ -373,13 +374,13 @@ def _history(findings: Findings) -> Section:
         "What happened, and what may be said?",
         answer,
         (),
-        (board_pictures.places(findings),),
+        (board_pictures.places(findings) if board_pictures.forest(findings) else None,),
         (*_said(findings), statement("remade", version=made.version, equal=made.equal, figures=made.figures)),
     )
 
 
 def _log(findings: Findings) -> list[tuple[str, str]]:
-    """Events up to the sweep and the latest, each with its day where that is another than the one before."""
+    """Events up to the sweep and the latest, each with its time, and its day where that is a new one."""
     log = [
         e
         for e in findings.approved.log
@@ -390,12 +391,12 @@ def _log(findings: Findings) -> list[tuple[str, str]]:
         first = log[: min(begun + 1, _MOST_LOGGED - 2)]
         log = [*first, *log[len(first) - _MOST_LOGGED :]]
     days = [event.at[:10] for event in log]
-    return [("" if k and days[k] == days[k - 1] else days[k], event.words) for k, event in enumerate(log)]
+    return [(event.at[11:] if k and days[k] == days[k - 1] else event.at, event.words) for k, event in enumerate(log)]
 
 
 def _checks(findings: Findings) -> list[Statement]:
     """Checks by name, what came of them, and what was found; without those of which there is nothing to check."""
-    told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked when the public file is written"}
+    told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked later"}
     for c in findings.checks:
         outcome = unchecked.get(c.name) if c.holds is None else "holds" if c.holds else "does not hold"
         if outcome:
@@ -413,30 +414,29 @@ def _said(findings: Findings) -> list[Statement]:
 
 def notes(findings: Findings) -> list[tuple[str, str]]:
     """Definitions of what is shown, the method, and what the plan says of the data."""
-    cover, design, extent = findings.cover, findings.design, findings.extent
+    cover, design = findings.cover, findings.design
     rows = [
         (row.title if row.kind == "risk" else f"{sheet.TABLE_CHANGE}: {row.title}", row.meaning)
         for row in findings.measures
         if row.chosen_by
     ]
+    rows += [(title, sentence(row.meaning.partition(". ")[0])) for title, row in _other_measures(findings)]
     rows += [
         (name, words(statement("definition", of=name)))
-        for name in ("Correct matches", "Standard error", "Frontier", "Limits")
+        for name in ("Correct matches", "Attack finds", "Fresh runs", "Standard error", "Frontier", "Limits")
     ]
     if known := sheet.labels(findings):
         meanings = tuple(f"{name}: {label}" for name, label in known.items())
         rows.append(("Names", words(statement("names", meanings=meanings))))
-    if extent is not None:
-        rows.append(("Amount", f"{upper_first(extent.asked_amount)}. {upper_first(extent.amount)}."))
-    rows += [("Selection rule", f"{upper_first(findings.approved.rule)}.")]
+    if not findings.recommendation.by_utility:
+        rows.append(("Selection rule", f"{upper_first(findings.approved.rule)}."))
     if findings.approved.run_rule:
         rows.append(("Run to be released", f"{upper_first(findings.approved.run_rule)}."))
     return rows + [
         (name, text)
         for name, text in (
             ("Design", design.design),
-            ("Smallest geography", design.geography),
-            ("Other releases", cover.overlaps),
+            ("Other releases", "" if sheet.says_none(cover.overlaps) else cover.overlaps),
             ("Changes since the last", cover.changes),
         )
         if text

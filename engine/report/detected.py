@@ -11,7 +11,7 @@ somebody who knows it suspects the rare ones (:mod:`engine.measures.detection`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
@@ -79,7 +79,8 @@ class Detected:
 
     ``units`` are the grades of the attack that supposes no method (None: on a random swap); of whole households that
     moved ``auc`` and ``precision`` are theirs, else the better ones of both attacks.  ``verdict`` is the worst of all
-    attacks, that of several tables with each other (``by_comparison``; None: there is one) among them.
+    attacks, that of several tables with each other (``by_comparison``; None: there is one) among them.  ``suspicion``
+    is that of each record by the tables (None: it was not worked out).
     """
 
     why: str
@@ -101,6 +102,7 @@ class Detected:
     alone: int = 0
     alone_altered: float | None = None
     units: Found | None = None
+    suspicion: np.ndarray | None = field(default=None, compare=False)
     by_tables: Verdict = _UNTRIED
     by_rarity: Verdict | None = None
     by_comparison: Verdict | None = None
@@ -152,7 +154,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     rows: list[Calibration] = []
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
         cells, records, inference = attacked(batch)[0]
-        model, fit, tables_fit, by_tables = "", None, None, _UNTRIED
+        model, fit, tables_fit, by_tables, suspicion = "", None, None, _UNTRIED, None
         if not whole:  # of single records, which whole households are not
             swapped = [shape[int(str(place))] for place in inference.attributes]
             model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
@@ -161,6 +163,9 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
             rows, fit, tables_fit = calibration(grade), grade.detection.fit, grade.detection.tables_fit
             by_tables = _named(grade)
             by_tables = by_tables if outright is None else replace(by_tables, outright=outright.outright)
+            codes = np.column_stack([release.tables[0].codes(j) for j in range(len(shape))])
+            cell = np.unique(codes, axis=0, return_inverse=True)[1]  # in the order of the attack's
+            suspicion = 1 - grade.detection.unaltered[cell.ravel()]
     names = realisation.data.domain.names
     return Detected(
         why="",
@@ -176,6 +181,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
         calibration=tuple(rows),
         fit=fit,
         tables_fit=tables_fit,
+        suspicion=suspicion,
         by_tables=by_tables,
         **_by_method(release, altered),
         units=units,
@@ -211,6 +217,26 @@ def streamed_verdict(realisation: RemadeCells) -> Verdict:
     """The verdict on a release of streamed records by guesses of the original values, where these find something."""
     guessed = realisation.guesses
     return guessed.verdict if guessed is not None and guessed.verdict.finds else Verdict("untried", why=STREAMED)
+
+
+def suspected(realisation: Remade, plan: Plan) -> tuple[str, np.ndarray]:
+    """Records or households, and for each the share of it that is among the most suspect of the best attack with
+    two-way tables, as many as are altered; equally suspect ones share the last places."""
+    release = RecordRelease(ReleasedTable(realisation.data), realisation.tables[:1], plan, realisation.spec)
+    attack = named(release, release.tables[0], range(len(realisation.data.domain)))
+    n, by_tables = int(attack.altered.sum()), detected_once(realisation, plan).suspicion
+    scores = [*attack.scores.values(), *([] if by_tables is None or attack.of != "records" else [by_tables])]
+    if not n:
+        return attack.of, np.zeros(len(attack.altered))
+
+    def share(score: np.ndarray) -> np.ndarray:
+        rounded = np.round(score, 9)  # what differs less is rounding
+        last = np.sort(rounded)[-n]
+        above, at = rounded > last, rounded == last
+        shares: np.ndarray = above + at * ((n - above.sum()) / at.sum())
+        return shares
+
+    return attack.of, max(map(share, scores), key=lambda shares: float(shares[attack.altered].sum()))
 
 
 def attack_choice(study: Study, raw: RawTable, key: bytes, among: Container[int]) -> Verdict | None:

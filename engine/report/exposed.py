@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.data.table import occupied
 from engine.report.facts import Exposure, GroupRow
+from engine.report.recognised_facts import Discarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,31 @@ def exposure(release: RecordRelease, plan: Plan, fewest: int) -> Exposure:
         matches_after=round(float(np.mean(matches)), 1),
         new_after=round(float(np.mean(new))),
         unaltered_new=round(float(np.mean([(mask & ~small).sum() for mask in masks]))),
+    )
+
+
+def discarded(release: RecordRelease, plan: Plan, fewest: int, suspected: tuple[str, np.ndarray]) -> Discarded | None:
+    """Small cells of the first table once the most suspect are discarded: ``suspected`` are records or households, and
+    for each the share of it that is among them; None where nobody is."""
+    of, share = suspected
+    if not share.any():
+        return None
+    data, table, units = release.data, release.tables[0], release.data.units
+    attributes = data.domain.indices(plan.keys)
+    columns, shape = [table.codes(j) for j in attributes], [data.domain.shape[j] for j in attributes]
+    _, released = sizes(columns, shape, data.n_records)
+    small = released < fewest
+    kept = small & ~release.changed(table, attributes)
+    left = 1 - (share if units is None or of == "records" else share[units.of_record])
+    return Discarded(
+        n=round(float(share.sum())),
+        of=of,
+        small=int(small.sum()),
+        unaltered=int(kept.sum()),
+        matches=round(float((1 / released[kept]).sum()), 1),
+        small_left=round(float(left[small].sum())),
+        unaltered_left=round(float(left[kept].sum())),
+        matches_left=round(float((left / released)[kept].sum()), 1),
     )
 
 

@@ -29,6 +29,7 @@ _STAR = "#d55e00"
 WIDE, HALF = 6.85, 3.3
 """Widths in inches of a picture across the page and of one in a column."""
 _NARROW = 5.0  # inches; a map less wide names the unprotected file below it
+_KEY = 0.24  # inches above tiles
 _SIZE = 8.0
 _LABEL = 34  # letters of one line of a label
 _LETTER = 6.2  # points, about the width of a bold sign
@@ -289,15 +290,18 @@ def losses_by_table(rows: Sequence[tuple[str, int, int, str]]) -> bytes:
     return _png(axes)
 
 
-def changes(rows: Sequence[tuple[str, float, str]], tolerance: float) -> bytes:
-    """Draw changes in standard errors (label, change with its sign, text) as bars on the band of the tolerance."""
-    labels, errors, texts = zip(*rows, strict=True)
+def changes(rows: Sequence[tuple[str, float, str, bool]], tolerance: float) -> bytes:
+    """Draw changes in standard errors (label, change with its sign, text, whether it is beyond the tolerance) as bars
+    on the band of the tolerance, pale within it."""
+    labels, errors, texts, beyond = zip(*rows, strict=True)
+    full, pale = (BLUE, ORANGE), (_PALE_BLUE, _PALE_ORANGE)
+    colours = [(full if is_beyond else pale)[e > 0] for e, is_beyond in zip(errors, beyond, strict=True)]
     axes = _row_axes(labels, texts, top=0.28, bottom=0.4)
     most = 1.08 * max(tolerance, *map(abs, errors))
     axes.set_xlim(-most, most)
     axes.axvspan(-tolerance, tolerance, color="#ebebeb", zorder=0)
     axes.axvline(0, color=INK, linewidth=1, zorder=3)
-    axes.barh(range(len(rows)), errors, height=0.42, color=[ORANGE if e > 0 else BLUE for e in errors], zorder=2)
+    axes.barh(range(len(rows)), errors, height=0.42, color=colours, zorder=2)
     for k, text in enumerate(texts):
         _row_text(axes, k, text)
     _ticks(axes.xaxis, "")
@@ -382,9 +386,11 @@ def _across(axes: Any, values: Sequence[float], unit: str) -> None:
 def strips(
     rows: Mapping[str, Sequence[float]], own: str, limit: float | None, *, axis: str, better: str, limit_words: str
 ) -> bytes:
-    """Draw the runs of candidates, by letter, as marks on a line: rings beyond the limit, of the candidate ``own``
-    stars."""
-    axes = _row_axes(list(rows), [""], top=0.24, bottom=0.45, row=0.2)
+    """Draw the runs of candidates, by letter, as ticks on a line, which do not cover each other as marks do; the
+    candidate ``own`` has a star."""
+    axes = _row_axes(
+        [f"★ {letter}" if letter == own else letter for letter in rows], [""], top=0.24, bottom=0.45, row=0.2
+    )
     axes.tick_params(axis="y", labelsize=_SIZE + 0.5)
     for label in axes.get_yticklabels():
         label.set_fontweight("bold")
@@ -396,14 +402,10 @@ def strips(
         side = "right" if (limit - low) > 0.6 * (high - low) else "left"
         look: dict[str, Any] = {"ha": side, "va": "bottom", "fontweight": "bold", "color": ORANGE}
         _say(axes, limit_words, (limit, 1), (0, 2), xycoords=("data", "axes fraction"), **look)
-    sign = -1 if better == "higher" else 1
     for k, (letter, runs) in enumerate(rows.items()):
-        colour, symbol, size = (_STAR, "*", 8) if letter == own else (BLUE, "o", 5)
         axes.plot([min(runs), max(runs)], [k, k], linewidth=1, **_LINE)
-        for within, face, edge, thick in ((True, colour, "white", 0.5), (False, "white", colour, 1)):
-            chosen = [v for v in runs if (limit is None or bool(sign * v <= sign * limit)) is within]
-            look = {"markerfacecolor": face, "markeredgecolor": edge, "markeredgewidth": thick, "zorder": 3}
-            axes.plot(chosen, [k] * len(chosen), symbol, markersize=size, **look)
+        colour = _STAR if letter == own else BLUE
+        axes.plot(runs, [k] * len(runs), "|", markersize=9, color=colour, markeredgewidth=1, zorder=3)
     axes.set_xlabel(_fitted(axis, 0.7 * WIDE), fontsize=_SIZE - 0.5, color=GREY, loc="right")
     return _png(axes)
 
@@ -423,13 +425,14 @@ def tiles(places: Sequence[tuple[str, str, str, float | None]], beyond: float) -
     tile = min(0.62, (wide - labels) / max(len(own) for rows in groups.values() for own in rows.values()))
     lines = [len(rows) for rows in groups.values()]
     blocks = [max(lines[k : k + across]) for k in range(0, len(lines), across)]
-    height = sum(0.3 + 0.4 * n + 0.08 for n in blocks)
+    height = _KEY + sum(0.3 + 0.4 * n + 0.08 for n in blocks)
     axes = _axes(WIDE, height, 0, 0, 0, 0)
     axes.set_xlim(0, WIDE)
     axes.set_ylim(height, 0)
     axes.axis("off")
+    _tile_key(axes, beyond)
     for k, (group, rows) in enumerate(groups.items()):
-        top = sum(0.38 + 0.4 * n for n in blocks[: k // across])
+        top = _KEY + sum(0.38 + 0.4 * n for n in blocks[: k // across])
         left = (k % across) * (wide + 0.15)
         _say(axes, group, (left, top + 0.17), fontweight="bold")
         for row_number, (row, own) in enumerate(rows.items()):
@@ -448,6 +451,18 @@ def tiles(places: Sequence[tuple[str, str, str, float | None]], beyond: float) -
                 _say(axes, name, (x + tile / 2, y + 0.11), **look)
                 _say(axes, signed, (x + tile / 2, y + 0.26), fontweight="bold", **look)
     return _png(axes)
+
+
+def _tile_key(axes: Any, beyond: float) -> None:
+    """What the colours of tiles mean, in a line above them."""
+    from matplotlib.patches import Rectangle
+
+    at, most = 0.0, f"by over {beyond:g} points"
+    texts = {-1: f"falls {most}", -0.5: "falls less", 0: "unchanged", 0.5: "rises less", 1: f"rises {most}"}
+    for share, text in texts.items():
+        axes.add_patch(Rectangle((at, 0.03), 0.14, 0.14, color=_tile_colours(share * beyond, beyond)[0], linewidth=0))
+        _say(axes, text, (at + 0.2, 0.1))
+        at += 0.4 + _text_width(text)
 
 
 def _tile_colours(change: float | None, beyond: float) -> tuple[str, str]:

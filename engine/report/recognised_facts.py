@@ -28,6 +28,22 @@ class KeySet:
 
 
 @dataclass(frozen=True)
+class Discarded:
+    """What is left to an intruder who discards the ``n`` most suspect records (``of``: or households), as many as are
+    altered: of ``small`` records in small cells of the release ``unaltered`` are so, with ``matches`` right ones to
+    expect; ``small_left``, ``unaltered_left`` and ``matches_left`` are those of the records that are not discarded."""
+
+    n: int
+    of: str
+    small: int
+    unaltered: int
+    matches: float
+    small_left: int
+    unaltered_left: int
+    matches_left: float
+
+
+@dataclass(frozen=True)
 class Recognised:
     """What an intruder would recognise.  A cell of fewer than ``fewest`` records is small.
 
@@ -38,6 +54,7 @@ class Recognised:
     these are records or households.  ``all_but_one`` are the sets of all keys but one, in the order of the key left out
     (empty where there are few keys or very many, and in findings of an earlier version); ``sensitive`` are the
     attributes that the plan declares sensitive.  ``published`` says whether two-way tables of the original are.
+    ``discarded`` is None where no record is altered, and in findings of an earlier version.
     """
 
     fewest: int
@@ -49,3 +66,4 @@ class Recognised:
     rare_of: str = "records"
     all_but_one: tuple[KeySet, ...] = ()
     sensitive: tuple[str, ...] = ()
+    discarded: Discarded | None = None

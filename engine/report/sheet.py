@@ -14,10 +14,11 @@ from engine.measures.verdict import NEED_TABLES
 from engine.report.log import ledger_summary
 from engine.report.losses import flagged_of, largest
 from engine.report.parameters import not_declared
+from engine.report.sheet_facts import Attacked
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import Figure, GroupRow, MeasureRow, NewValue
+    from engine.report.facts import Check, Figure, GroupRow, MeasureRow, NewValue
     from engine.report.findings import Findings
     from engine.report.map_facts import CandidateRow
     from engine.report.sheet_facts import Lettered
@@ -26,6 +27,7 @@ DASH = "–"
 TABLE_CHANGE = "Table change"
 """The name of the utility measure that decides, wherever candidates are compared by it."""
 _LONGEST = 26  # letters below the name of a figure
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Row:
 @dataclass(frozen=True)
 class Choice:
     """A candidate beside the proposed one: why it is named, whether it is over the limit, what distinguishes it, its
-    risk and its utility, and a further measure (empty: none is shown)."""
+    risk and its utility, a further measure (empty: none is shown), how many of its suspects are altered, and the checks
+    that it fails (both None: unknown)."""
 
     letter: str
     kind: str
@@ -57,6 +60,8 @@ class Choice:
     utility: str
     utility_change: str
     further: str
+    attack: Statement | None
+    failed: tuple[Statement, ...] | None
 
 
 # -- names and figures -----------------------------------------------------------------------------------------------
@@ -269,13 +274,19 @@ def choices(findings: Findings) -> list[Choice]:
         if (row.more_useful_by or 0) > 0:
             named.setdefault(row.letter, (row, "more useful"))
             break
+    further = [row for row in findings.map.candidates if row.also_within]
+    if len(further) == 1:
+        named.setdefault(further[0].letter, (further[0], "also"))
     return [_choice(findings, row, own, kind) for row, kind in list(named.values())[:5]]
 
 
 def named(findings: Findings) -> list[CandidateRow]:
-    """The candidates that the sheet names: neighbours along the frontier, and the one that is better elsewhere."""
+    """The candidates that the sheet names: neighbours along the frontier, the one that is better elsewhere, and, as far
+    as a table has room for all, others within the limit."""
     same = findings.sheet.candidates.same if findings.sheet else ""
     rows = findings.map.candidates
+    if len(rows) <= _MOST_NAMED:
+        return list(rows)
     return [row for row in rows if not row.also_within or row.recommended or row.dominates or row.letter == same]
 
 
@@ -293,6 +304,8 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
         clear = {"safer": row.risk_clear, "more useful": row.utility_clear}.get(kind, True)
         elsewhere = further_name(findings) if kind == "same" and further else ""
         why = statement("neighbour", side=kind, further=elsewhere, clear=clear)
+    attacked = _attacked(findings, row)
+    verdict = attacked.verdict if attacked and attacked.verdict.named else None
     return Choice(
         letter=row.letter,
         kind=kind,
@@ -303,7 +316,21 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
         utility=figure(row.utility),
         utility_change=f"{100 * change:+.0f} %".replace("-", "−") if change and abs(change) >= 0.005 else "",
         further=further,
+        attack=statement("suspects_altered", named=verdict.named, right=float(verdict.right)) if verdict else None,
+        failed=None if attacked is None else tuple(map(_failed, attacked.failed)),
     )
+
+
+def _failed(check: Check) -> Statement:
+    return statement("fails", check=check.name, areas=check.found.values.get("areas", 0))
+
+
+def _attacked(findings: Findings, row: CandidateRow) -> Attacked | None:
+    """The attack on the run of a candidate that would be released, and the checks that this run fails."""
+    if not row.recommended:
+        return lettered(findings, row.letter).attacked if findings.sheet else None
+    failed = tuple(check for check in findings.checks if check.holds is False)
+    return Attacked(findings.extent.verdict, failed) if findings.extent else None
 
 
 def further_name(findings: Findings) -> str:
@@ -348,6 +375,16 @@ def exposed_groups(findings: Findings, most: int = 3) -> list[GroupRow]:
     return [group for group in findings.exposure.groups if group.after][:most]
 
 
+def altered_most(findings: Findings) -> list[Statement]:
+    """The group of which the largest share is altered, beside the share of all; empty where nothing is."""
+    extent = findings.extent
+    if extent is None or not extent.groups or not extent.records:
+        return []
+    group, places = extent.groups[0], places_named(findings)
+    counts = {"n": group.altered, "of": group.records, "share": extent.share}
+    return [statement("altered_most", group=short_name(group.name, places), **counts)]
+
+
 def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
     """A value that appears in places or groups that had none."""
     what, places = short_name(row.what, places_named(findings)), places_named(findings)
@@ -364,7 +401,7 @@ HEADINGS = {
     "values_guessed": "Attack",
     "departs": "Departs from the approved plan",
     "check_failed": "Check failed",
-    "not_stated": "The agency did not state",
+    "not_stated": "For the agency to fill in",
     "tables_published": "Published tables",
     "files_overlap": "Public files",
     "releases_overlap": "Other releases",
@@ -399,6 +436,9 @@ def before_signing(findings: Findings) -> list[Statement]:
             told.append(statement("check_failed", name=check.name, found=words(check.found)))
     told += other_sources(findings)
     missing, undeclared = not_stated(findings), not_declared(findings.approved.parameters)
+    missing += ["who set the limit, and why"] if plan.limit_origin else []
+    if findings.recognised is not None and findings.recognised.published != "no":
+        missing.append("published two-way tables, by name")
     if missing or undeclared:
         told.append(statement("not_stated", entries=tuple(missing), undeclared=tuple(undeclared)))
     return told
@@ -412,14 +452,14 @@ def other_sources(findings: Findings) -> list[Statement]:
         verdict = extent.verdict if extent else None
         needed = verdict is not None and verdict.finds and (verdict.kind in NEED_TABLES or verdict.outright is not None)
         told.append(statement("tables_published", published=facts.published, needed=needed))
-    if files := tuple(name for name in findings.threat.public_files if not _says_none(name)):
+    if files := tuple(name for name in findings.threat.public_files if not says_none(name)):
         told.append(statement("files_overlap", names=files))
-    if findings.cover.overlaps and not _says_none(findings.cover.overlaps):
+    if findings.cover.overlaps and not says_none(findings.cover.overlaps):
         told.append(statement("releases_overlap", text=findings.cover.overlaps))
     return told
 
 
-def _says_none(text: str) -> bool:
+def says_none(text: str) -> bool:
     """Whether a text of the plan says that there is nothing."""
     return text.strip().rstrip(".").casefold() in ("none", "none known", "no", "nothing")
 

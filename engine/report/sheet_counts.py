@@ -11,12 +11,17 @@ import numpy as np
 
 from engine.common.wording import listed, lower_first, upper_first
 from engine.decision.comparison import differences
+from engine.decision.states import meant_run
 from engine.mechanisms import amount, mechanism
 from engine.mechanisms.base import Mechanism
+from engine.models.record_release import RecordRelease
 from engine.plan.households import places_of
 from engine.release.parameter import Parameter
+from engine.release.records import ReleasedTable
 from engine.release.spec import UNIFORM, ReleaseSpec, percent, selection_of
+from engine.report.audit import checks
 from engine.report.context import as_read
+from engine.report.detected import release_verdict
 from engine.report.exposed import sizes
 from engine.report.facts import Figure
 from engine.report.losses import optional
@@ -24,6 +29,7 @@ from engine.report.places import areas_of, persons_with
 from engine.report.redaction import better_of, title_of
 from engine.report.sheet_facts import (
     Area,
+    Attacked,
     Candidates,
     CellSize,
     Counted,
@@ -33,11 +39,14 @@ from engine.report.sheet_facts import (
     Places,
     Sheet,
 )
+from engine.report.side_by_side import compared_letters
 from engine.report.unit_counts import units_changed
+from engine.study.keys import key_path, read_key
+from engine.sweeps.evaluator import question_of
+from engine.sweeps.remake import remake, stream_of
 
 if TYPE_CHECKING:
     from engine.frontier.risk_utility_map import RiskUtilityMap
-    from engine.models.record_release import RecordRelease
     from engine.report.context import ReportContext
     from engine.sweeps.remake import Remade
 
@@ -51,7 +60,7 @@ def sheet(context: ReportContext, realisation: Remade, release: RecordRelease, f
     return Sheet(
         decided_by=_decided_by(context, realisation, release),
         sizes=_cell_sizes(release, context.study.plan.keys),
-        candidates=_candidates(context),
+        candidates=_candidates(context, realisation),
         places=_places(context, realisation, figures),
     )
 
@@ -113,13 +122,14 @@ def _cell_sizes(release: RecordRelease, keys: Sequence[str]) -> tuple[CellSize, 
 # -- candidates ------------------------------------------------------------------------------------------------------
 
 
-def _candidates(context: ReportContext) -> Candidates:
+def _candidates(context: ReportContext, realisation: Remade) -> Candidates:
     view = context.view
     letters = context.lettered
     differing, settings = _distinguished({letter: view.scenarios[index].spec for letter, index in letters.items()})
     others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
     same, by = better_elsewhere(view, context.scenario.index)
     runs, n_records = view.results.counted(view.allow_partial), int(context.study.about["n_records"])
+    attacked = _attacked(context, realisation, same)
 
     def of_runs(index: int) -> tuple[float, ...]:
         values = view.results.values[runs & (view.results.scenario == index), view.risk]
@@ -138,12 +148,34 @@ def _candidates(context: ReportContext) -> Candidates:
                 further=tuple(optional(float(as_read(view.measures[k], view.summary.loss[index, k]))) for k in others),
                 runs=of_runs(index),
                 altered=optional(float(context.view.summary.changed[index]) / n_records),
+                attacked=attacked.get(letter),
             )
             for letter, index in letters.items()
         ),
         same=next((letter for letter, index in letters.items() if index == same), ""),
         same_by=None if by is None else others.index(by),
     )
+
+
+def _attacked(context: ReportContext, realisation: Remade, same: int | None) -> dict[str, Attacked]:
+    """The attack on the neighbours of the recommended candidate, and the checks that they fail, by letter: each is made
+    again as it would be released.  Empty where the study's key does not lie beside it."""
+    study, view = context.study, context.view
+    path, data, plan = key_path(study.path), realisation.data, study.plan
+    others = compared_letters(context) | (dict(context.also_within) if len(context.also_within) == 1 else {})
+    others |= {letter: index for letter, index in context.lettered.items() if index == same}
+    found = {}
+    for letter, index in others.items() if path.exists() else ():
+        if index == context.scenario.index:
+            continue
+        spec = view.scenarios[index].spec
+        replicate = meant_run(study, index, view.risk, bound=context.bound, allow_partial=view.allow_partial)
+        derived = stream_of(read_key(path), spec, data, replicate)
+        made = remake(data, question_of(plan, data, ()), spec, derived)
+        release = RecordRelease(ReleasedTable(data), made.tables, plan, spec)
+        failed = tuple(check for check in checks(made, release, plan) if check.holds is False)
+        found[letter] = Attacked(release_verdict(made, plan), failed)
+    return found
 
 
 def _distinguished(specs: Mapping[str, ReleaseSpec]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
@@ -232,9 +264,9 @@ _TITLES = {
 }
 _VALUES = {
     ("trs", "must", "all"): "all move",
-    ("trs", "must", "within"): "within that share",
+    ("trs", "must", "within"): "within share",
     ("trs", "lean", "0"): "all alike",
-    ("trs", "lean", "1"): "rarer ones first",
+    ("trs", "lean", "1"): "rarer first",
 }
 
 

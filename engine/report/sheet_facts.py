@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.report.facts import Better
+from engine.measures.verdict import Verdict
+from engine.report.facts import Better, Check
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,25 @@ class Further:
 
 
 @dataclass(frozen=True)
+class Attacked:
+    """The verdict of all attacks on the run of a candidate that would be released, and the checks that it fails."""
+
+    verdict: Verdict
+    failed: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
 class Lettered:
     """A lettered candidate: its settings in the order of the columns, the means of further measures (None: undefined),
-    the risk of each run, and the mean share of records that are altered (None in findings of an earlier version)."""
+    the risk of each run, and the mean share of records that are altered (None in findings of an earlier version).
+    ``attacked`` is that of neighbours (None: of others, and in findings of an earlier version)."""
 
     letter: str
     settings: tuple[str, ...]
     further: tuple[float | None, ...]
     runs: tuple[float, ...]
     altered: float | None = None
+    attacked: Attacked | None = None
 
 
 @dataclass(frozen=True)

@@ -168,44 +168,48 @@ def _sheet(findings: Findings) -> None:
 
 def _choices(findings: Findings, page: dict[str, Any]) -> None:
     further = decision_pages.further_title(findings)
-    head = [
-        f"Why {findings.recommendation.letter}?",
-        "Made with",
-        "Risk",
-        "Table change",
-        *([further] if further else []),
-    ]
-    rows = []
-    for c in page["choices"]:
-        why = markdown("**{}** {}", c.letter, "; ".join(words(each) for each in (c.why, c.warning) if each))
-        change = f"{c.utility} ({c.utility_change})" if c.utility_change else c.utility
-        rows.append(
-            [
-                why,
-                c.settings,
-                c.risk.replace(" ", "\u00a0"),
-                change.replace(" %", "\u00a0%"),
-                *([c.further] if further else []),
-            ]
-        )
-    st.markdown(table(head, "llrr" + ("r" if further else ""), rows))
+    columns = {
+        f"Why {findings.recommendation.letter}?": [
+            markdown("**{}** {}", c.letter, "; ".join(words(each) for each in (c.why, c.warning) if each))
+            for c in page["choices"]
+        ],
+        "Settings": [c.settings for c in page["choices"]],
+        "Risk": [c.risk.replace(" ", "\u00a0") for c in page["choices"]],
+        "Table change": [
+            (f"{c.utility} ({c.utility_change})" if c.utility_change else c.utility).replace(" %", "\u00a0%")
+            for c in page["choices"]
+        ],
+    }
+    if further:
+        columns[further] = [c.further for c in page["choices"]]
+    if page["attacked"]:
+        columns["Attack finds"] = [words(c.attack) if c.attack else "–" for c in page["choices"]]
+    if page["failing"]:
+        columns["Fails the check"] = [
+            "–" if c.failed is None else "; ".join(map(words, c.failed)) or "none" for c in page["choices"]
+        ]
+    aligned = "llrr" + "r" * bool(further) + "r" * page["attacked"] + "l" * page["failing"]
+    st.markdown(table(list(columns), aligned, list(zip(*columns.values(), strict=True))))
 
 
 def _losses(page: dict[str, Any]) -> None:
     left, right = st.columns(2)
     with left:
         st.subheader("Largest changes", anchor=False)
-        st.markdown(table(["Figure", "Before → after", "SE"], "lrr", page["losses"]) if page["losses"] else "None.")
+        st.markdown(
+            table(["Figure", "Before → after", "Standard errors"], "lrr", page["losses"]) if page["losses"] else "None."
+        )
         if page["appearing"]:
             st.caption(markdown("{}", page["appearing"]))
     with right:
         st.subheader("Still exposed", anchor=False)
         rows = page["exposed"]
         st.markdown(
-            table(["Group", "Before → after, unaltered", "New"], "lrr", rows) if rows else "No unaltered record."
+            table(["Group", "In small cells: all before → unaltered after", "New"], "lrr", rows)
+            if rows
+            else "No unaltered record."
         )
-    if page["names_told"]:
-        st.caption(markdown("{}", page["names_told"]))
+    st.caption(markdown("{} {}", page["altered_most"], page["names_told"]))
 
 
 def _evidence(findings: Findings) -> None:

@@ -77,7 +77,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
 """Values that some kinds need; others get some by name."""
 FIGURES = {
     *("value", "limit", "original", "low", "high", "asked", "candidate", "times", "errors", "change", "share", "mean"),
-    *("instead", "before", "after", "quantile", "right", "guessed", "most"),
+    *("instead", "before", "after", "quantile", "right", "guessed", "most", "matches", "matches_left"),
 }
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
