@@ -20,6 +20,7 @@ from engine.report.findings import Findings
 from engine.report.log import Event
 from engine.report.losses import by_table, flagged_of, largest, new_values, tolerances_of
 from engine.report.sheet import figure_name
+from engine.report.sheet_facts import Attacked
 from engine.report.tables import sheets
 from engine.report.write import write_findings
 from engine.study.ledger import BoundOrigin
@@ -203,16 +204,47 @@ def test_the_figures_hold_only_where_the_plan_says_that_no_table_is_published(ca
         assert words(rows[-1]) == "Once only."
 
 
-def test_a_candidate_that_is_only_within_the_bound_is_no_neighbour(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("also_within", "kinds"), [((False,), ["more useful"]), ((True,), ["also"]), ((True, True), [])]
+)
+def test_the_one_other_candidate_within_the_limit_is_named_and_of_several_none(
+    case: Case, also_within: tuple[bool, ...], kinds: list[str]
+) -> None:
     assert case.findings.sheet is not None
     own = case.findings.map.recommended
     letters = [row.letter for row in case.findings.map.candidates if row is not own]
-    for also_within in (False, True):
-        other = replace(own, letter=letters[0], recommended=False, also_within=also_within, more_useful_by=0.5)
-        shown = replace(case.findings, map=replace(case.findings.map, candidates=(own, other)))
-        candidates = replace(case.findings.sheet.candidates, same="")
-        shown = replace(shown, sheet=replace(case.findings.sheet, candidates=candidates))
-        assert [choice.letter for choice in sheet.choices(shown)] == [own.letter, *letters[: not also_within]]
+    others = [
+        replace(own, letter=letter, recommended=False, also_within=also, more_useful_by=0.5)
+        for letter, also in zip(letters, also_within, strict=False)
+    ]
+    shown = replace(case.findings, map=replace(case.findings.map, candidates=(own, *others)))
+    candidates = replace(case.findings.sheet.candidates, same="")
+    shown = replace(shown, sheet=replace(case.findings.sheet, candidates=candidates))
+    assert [choice.kind for choice in sheet.choices(shown)] == ["proposed", *kinds]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_neighbour_has_the_attack_on_it_and_the_checks_that_it_fails(case: Case, known: bool) -> None:
+    assert case.findings.sheet is not None
+    found = statement("new_to_place", areas=7, place="town", attributes=("job",))
+    attacked = Attacked(Verdict("tables", 240, 10, 9, 1), (Check("Values known in their place", found, False),))
+    candidates = case.findings.sheet.candidates
+    rows = tuple(replace(row, attacked=attacked if known else None) for row in candidates.rows)
+    shown = replace(case.findings, sheet=replace(case.findings.sheet, candidates=replace(candidates, rows=rows)))
+    neighbours = [choice for choice in sheet.choices(shown) if choice.kind != "proposed"]
+    assert neighbours
+    for choice in neighbours:
+        told = [words(each) for each in (choice.attack, *(choice.failed or ())) if each is not None]
+        assert told == (["9 of 10", "7 areas"] if known else []) and (choice.failed is None) is not known
+    assert ("7 areas" in text_of(pages(shown))) is known
+
+
+def test_the_agency_is_asked_for_what_it_alone_knows(case: Case) -> None:
+    assert case.findings.recognised is not None
+    for published, asked in (("yes", True), ("no", False)):
+        known = replace(case.findings.recognised, published=published)
+        (told,) = [s for s in sheet.before_signing(replace(case.findings, recognised=known)) if s.kind == "not_stated"]
+        assert ("published two-way tables, by name" in str(told.values["entries"])) is asked
 
 
 def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case) -> None:
@@ -220,7 +252,7 @@ def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case)
     plain = json.loads(case.findings.to_json())
     del plain["map"]["recall"]
     for found, told in ((case.findings, True), (Findings.from_json(json.dumps(plain)), False)):
-        assert ("missing from the frontier by chance" in pages(found)) is told
+        assert ("may be missing from the frontier" in pages(found)) is told
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:
@@ -231,7 +263,7 @@ def test_obstacles_come_first_before_signing(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("published", "means"), [("yes", "can make"), ("no", "cannot make"), ("not known", "if they are")]
+    ("published", "means"), [("yes", "is possible"), ("no", "is not possible"), ("not known", "if so")]
 )
 def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: PublishedTables, means: str) -> None:
     assert case.findings.extent is not None and case.findings.recognised is not None
@@ -244,7 +276,7 @@ def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: Publ
         cover=replace(case.findings.cover, overlaps="a sample of 2020"),
     )
     told = {each.kind: words(each) for each in sheet.before_signing(shown)}
-    assert "not their true values" in told["attack"] and means in told["tables_published"]
+    assert "true values stay unknown" in told["attack"] and means in told["tables_published"]
     assert "Register of voters" in told["files_overlap"] and "A sample of 2020." in told["releases_overlap"]
     calm = replace(shown, cover=replace(shown.cover, overlaps="None."), threat=replace(shown.threat, public_files=()))
     assert not {"files_overlap", "releases_overlap"} & {each.kind for each in sheet.before_signing(calm)}
@@ -261,8 +293,8 @@ def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
 def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
     plan = replace(case.findings.approved, number="D-1", at="2026-01-02", departures=())
     by_origin: dict[BoundOrigin, str] = {
-        "fixed": "The limit was approved with the plan, D-1, on 2026-01-02",
-        "chosen": "The analyst",
+        "fixed": "Approved with plan D-1 on 2026-01-02",
+        "chosen": "Set by the analyst",
     }
     for origin, by in by_origin.items():
         shown = replace(case.findings, approved=replace(plan, limit_origin=origin))
@@ -289,7 +321,7 @@ def test_the_log_keeps_the_sweep_and_leaves_out_runs_that_were_asked_for_again(c
     texts = [text for _, text in shown]
     assert len(shown) == 6 and words(statement("sweep_begun", again=False)) == texts[2]
     assert not [text for text in texts if "asked for again" in text]
-    assert [day for day, _ in shown] == ["2026-01-01", "", "", "2026-01-02", "", ""]
+    assert [at for at, _ in shown] == ["2026-01-01 10:00", "10:00", "10:00", "2026-01-02 10:00", "10:00", "10:00"]
 
 
 def test_what_changes_nothing_reads_well(case: Case) -> None:

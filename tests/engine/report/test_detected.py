@@ -257,4 +257,4 @@ def test_of_households_that_moved_the_attack_on_households_is_the_figure() -> No
     assert found.auc == found.units.auc and found.auc is not None and found.auc > 0.8
     assert found.precision == found.units.precision == 1
     assert found.model == "" and not found.calibration and found.finds_records
-    assert f"{found.units.certain:,} of {found.units.altered:,} altered households" in units_words(found.units)
+    assert f"altered households, {found.units.certain:,} are certain" in units_words(found.units)

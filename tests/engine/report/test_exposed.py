@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.report.exposed import exposure
+from engine.report.detected import suspected
+from engine.report.exposed import discarded, exposure
 from tests.engine.report.conftest import Case
 from tests.engine.report.recount import codes, release_of
 
@@ -68,3 +69,26 @@ def test_right_matches_have_a_decimal(sizes: tuple[int, ...], right: float) -> N
 def test_records_with_a_new_combination_are_counted_record_by_record(case: Case) -> None:
     old, new = (Counter(map(tuple, table.tolist())) for table in codes(case))
     assert case.findings.exposure.new_after == sum(count for cell, count in new.items() if cell not in old) > 0
+
+
+def test_matches_left_without_suspects_are_those_of_the_other_records(case: Case) -> None:
+    old, new = codes(case)
+    altered, small = (old != new).any(axis=1), in_small(new, 12)
+    release, plan = release_of(case), case.study.plan
+    first = np.cumsum(altered) <= altered.sum() // 2  # some altered and some unaltered ones
+    for suspects in (altered.astype(float), first.astype(float), 0.5 * first):
+        found = discarded(release, plan, 12, ("records", suspects))
+        assert found is not None and (found.small, found.unaltered) == (small.sum(), (small & ~altered).sum())
+        assert found.small_left == round(float((1 - suspects)[small].sum()))
+        assert found.unaltered_left == round(float((1 - suspects)[small & ~altered].sum()))
+    whole = discarded(release, plan, 12, ("records", altered.astype(float)))
+    assert whole is not None and whole.matches_left == whole.matches > 0 and whole.small_left == whole.unaltered_left
+    assert discarded(release, plan, 12, ("records", np.zeros(len(old)))) is None
+
+
+def test_as_many_are_suspected_as_are_altered_and_not_at_random(case: Case) -> None:
+    of, shares = suspected(case.realisation, case.study.plan)
+    old, new = codes(case)
+    altered = (old != new).any(axis=1)
+    assert of == "records" and shares.sum() == pytest.approx(altered.sum()) and 0 <= shares.min() <= shares.max() <= 1
+    assert shares[altered].mean() > altered.mean()

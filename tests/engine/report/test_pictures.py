@@ -221,9 +221,10 @@ def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any
     at = {text.get_text(): tuple(text.xy) for text in texts(canvas)}
     (across, _), (far, _), (low, _) = (at[name] for name in ("one", "two", "three"))
     assert (across, low) == (0, 0) and far == pytest.approx((canvas.get_size_inches()[0] + 0.15) / 2)
-    assert [at[name][1] for name in ("one", "two", "three")] == pytest.approx([0.17, 0.17, 0.38 + 0.8 + 0.17])
-    assert [at[name][1] for name in "prst"] == pytest.approx([0.41, 0.81, 0.41, 1.18 + 0.41])
-    boxes = {name: patch.get_x() for name, patch in zip("pqrst", canvas.axes[0].patches, strict=True)}
+    key = pictures._KEY
+    assert [at[name][1] - key for name in ("one", "two", "three")] == pytest.approx([0.17, 0.17, 0.38 + 0.8 + 0.17])
+    assert [at[name][1] - key for name in "prst"] == pytest.approx([0.41, 0.81, 0.41, 1.18 + 0.41])
+    boxes = {name: patch.get_x() for name, patch in zip("pqrst", canvas.axes[0].patches[-5:], strict=True)}
     assert boxes["p"] == boxes["r"] == boxes["t"] == pytest.approx(boxes["s"] - far)
     assert boxes["q"] - boxes["p"] == pytest.approx(0.62)
 
@@ -234,10 +235,18 @@ def test_new_values_are_hatched(canvases: list[Any]) -> None:
     assert not bars[44] and bars[32]
 
 
-def test_runs_beyond_the_limit_are_rings(canvases: list[Any]) -> None:
+def test_each_run_is_a_tick(canvases: list[Any]) -> None:
     pictures.strips({"E": (2.9, 3.1)}, "A", 3.0, axis="x", better="lower", limit_words="")
-    marks = [line for line in canvases[0].axes[0].lines if line.get_marker() == "o" and len(line.get_xdata())]
-    assert {line.get_xdata()[0]: line.get_markerfacecolor() for line in marks} == {2.9: pictures.BLUE, 3.1: "white"}
+    (ticks,) = [line for line in canvases[0].axes[0].lines if line.get_marker() == "|"]
+    assert list(ticks.get_xdata()) == [2.9, 3.1]
+
+
+def test_changes_within_the_tolerance_are_pale(canvases: list[Any]) -> None:
+    from matplotlib.colors import to_hex
+
+    pictures.changes([("a", 1.5, "", True), ("b", 1.5, "", False)], 1.96)
+    bars = {to_hex(patch.get_facecolor()) for patch in canvases[0].axes[0].patches}
+    assert {pictures.ORANGE, pictures._PALE_ORANGE} <= bars
 
 
 def test_names_are_no_formulas_and_steer_nothing(canvases: list[Any]) -> None:
