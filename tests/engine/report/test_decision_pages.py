@@ -241,7 +241,8 @@ def test_a_neighbour_has_the_attack_on_it_and_the_checks_that_it_fails(case: Cas
 
 def test_the_agency_is_asked_for_what_it_alone_knows(case: Case) -> None:
     assert case.findings.recognised is not None
-    for published, asked in (("yes", True), ("no", False)):
+    cases: dict[PublishedTables, bool] = {"yes": True, "no": False}
+    for published, asked in cases.items():
         known = replace(case.findings.recognised, published=published)
         (told,) = [s for s in sheet.before_signing(replace(case.findings, recognised=known)) if s.kind == "not_stated"]
         assert ("published two-way tables, by name" in str(told.values["entries"])) is asked

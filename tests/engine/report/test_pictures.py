@@ -41,7 +41,7 @@ def every(long: str = LONG) -> dict[str, Any]:
         "map": lambda: pictures.map_picture(MODEL, limit="limit 3 %"),
         "map in a column": lambda: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, height=3.5),
         "tables": lambda: pictures.losses_by_table([(long, 44, 32, "44 of 189"), ("b", 1, 0, "1 of 12")]),
-        "changes": lambda: pictures.changes([(long, -4.1, "24 → 4 of 2,356"), ("b", 3.8, "36 → 59")], 1.96),
+        "changes": lambda: pictures.changes([(long, -4.1, "24 → 4 of 2,356", True), ("b", 3.8, "36 → 59", True)], 1.96),
         "cells": lambda: pictures.small_cells(CELLS, 3, axis=long),
         "forest": lambda: pictures.before_after(
             [Pair(long, 9.0, 7.3, "9.0 → 7.3 %", True), Pair("b", 8.5, None, "lost")], interval=1.2
@@ -172,7 +172,7 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
 def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any]) -> None:
     from matplotlib.colors import to_hex
 
-    pictures.changes([("a", -4.1, ""), ("b", 3.8, "")], 1.96)
+    pictures.changes([("a", -4.1, "", True), ("b", 3.8, "", True)], 1.96)
     axes = canvases[0].axes[0]
     named = {text.get_text(): handle.get_color() for text, handle in zip(*_legend_of(axes), strict=True)}
     bars = {patch.get_width() > 0: to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_height() < 0.5}
