@@ -149,7 +149,7 @@ def add_names_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean-names",
         action="store_true",
-        help="read columns under clean names where theirs are empty or hold signs that cannot be seen",
+        help="read columns under clean names where theirs are empty, given twice or hold signs that cannot be seen",
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.raw_values import smallest, texts
-from engine.common.wording import first_twice, is_blank, plural, quoted
-from engine.data.io.checks import names_in_file
+from engine.common.wording import is_blank, plural, quoted
+from engine.data.io.checks import names_in_file, told_apart
 from engine.data.microdata import RawColumn, RawTable
 
 if TYPE_CHECKING:
@@ -52,16 +52,14 @@ def check_frame(frame: pd.DataFrame) -> None:
                 f"a column of the DataFrame is called {quoted(name)}, must be a text that is not empty and can be "
                 f"seen; {way}"
             )
+    apart = told_apart(names)
     try:
-        names_in_file("the DataFrame", names, clean=False)
+        names_in_file("the DataFrame", apart, clean=False)
     except EngineError as error:
-        clean = list(names_in_file("the DataFrame", names, clean=True))
-        number = next(i for i, (name, free) in enumerate(zip(names, clean, strict=True)) if name != free)
-        way = f"df = df.rename(columns={{df.columns[{number}]: {clean[number]!r}}})"
+        clean = list(names_in_file("the DataFrame", apart, clean=True))
+        n = next(i for i, (name, free) in enumerate(zip(apart, clean, strict=True)) if name != free)
+        way = f"df = df.set_axis([*df.columns[:{n}], {clean[n]!r}, *df.columns[{n + 1}:]], axis=1)"
         raise UsageError(f"{error}: {way}") from None
-    repeated = first_twice(names)
-    if repeated is not None:
-        raise UsageError(f"the DataFrame has two columns called '{repeated}'; give each column a name of its own")
     if not len(frame):
         raise EngineError("the DataFrame has no records")
 

@@ -12,6 +12,7 @@ import csv
 import os
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ def header(path: Path) -> tuple[list[str], str]:
     """Column names and the delimiter: the one that a line above the header names, else the one of ``, ; tab |`` that
     the header line has most of (outside quotes).
 
-    Empty names are apart, each of other blanks, so that every column can be read.
+    Empty names, and names given twice, are told apart (:func:`told_apart`).
     """
     named, start = named_delimiter(path)
     with path.open("rb") as file:
@@ -79,10 +80,24 @@ def header(path: Path) -> tuple[list[str], str]:
         names = next(csv.reader([first], delimiter=delimiter))
     except csv.Error:  # a line end outside of quotes, seen from the delimiter
         raise EngineError(f"file '{path.name}': the header has a misplaced quote or one never closed") from None
-    blank = [number for number, name in enumerate(names) if is_blank(name)]
-    for n_before, number in enumerate(blank[1:], 1):
-        names[number] = " " * (n_before + max(map(len, names)))
-    return names, delimiter
+    return told_apart(names), delimiter
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names as a file has them, so that every column can be read by its own: further empty ones are other blanks, and
+    a name given before has zero bytes at its end."""
+    given, taken, longest = Counter[str](), set(names), max(map(len, names), default=0)
+    found = []
+    for name in names:
+        base = "" if is_blank(name) else name
+        given[base] += 1
+        if n_before := given[base] - 1:
+            name = base + "\0" * n_before if base else " " * (n_before + longest)
+            while name in taken:
+                name += "\0"
+        taken.add(name)
+        found.append(name)
+    return found
 
 
 def _other_delimiter(text: str, header: str) -> str:
@@ -269,28 +284,32 @@ def check_names(file: str, names: Sequence[str]) -> None:
 def names_in_file(source: str, names: Sequence[str], clean: bool) -> dict[str, str]:
     """The names under which columns are read, each with its name in the file.
 
-    A name is empty or holds a control sign, a sign of format (one that turns the direction of writing, a soft hyphen),
-    a letter without ink, a line separator of Unicode or half a surrogate pair: codebooks cannot hold it, or programs
-    and pages show another name than it is.  Such a name is replaced by one without such signs where ``clean``, else
-    refused (:class:`EngineError`) with that name.
+    A name is empty, given twice or holds a control sign, a sign of format (one that turns the direction of writing, a
+    soft hyphen), a letter without ink, a line separator of Unicode or half a surrogate pair: codebooks cannot hold it,
+    or programs and pages show another name than it is.  Such a name is replaced by one without such signs where
+    ``clean``, else refused (:class:`EngineError`) with that name.  ``names`` are those of :func:`told_apart`.
     """
     found: dict[str, str] = {}
     taken = set(names)
     for number, name in enumerate(names, 1):
-        free, blank = name, is_blank(name)
+        free, blank, base = name, is_blank(name), name.rstrip("\0")
         if blank or has_hidden_signs(name):
             plain = without_hidden_signs(name).strip()
             free = _apart(f"column_{number}" if is_blank(plain) else plain, taken)
             taken.add(free)
         if free != name and not clean:
-            said = (
-                f"column {number} of {len(names)} has no name; name every column in the header line"
-                + ", the first one, without a title above it" * (sum(map(is_blank, names)) > 1)
-                if blank
-                else f"the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
-                "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark of "
-                "the direction of writing, a sign of format or an empty letter); rename the column"
-            )
+            if blank:
+                said = f"column {number} of {len(names)} has no name; name every column in the header line"
+                said += ", the first one, without a title above it" * (sum(map(is_blank, names)) > 1)
+            elif base != name and base in names:
+                both = f"columns {names.index(base) + 1} and {number} of {len(names)} are both called '{base}'"
+                said = f"{both}; give each column a name of its own"
+            else:
+                said = (
+                    f"the name of column {number} of {len(names)}, '{with_hidden_signs_written(name)}', holds a sign "
+                    "that cannot be seen and that a codebook cannot hold or a page cannot show (a control sign, a mark "
+                    "of the direction of writing, a sign of format or an empty letter); rename the column"
+                )
             raise EngineError(f"{source}: {said}, for example '{free}'", Remedy.CLEAN_NAMES)
         found[free] = name
     return found

@@ -34,7 +34,6 @@ from engine.data.io import checks
 from engine.data.io.arrow_columns import join_chunks
 from engine.data.io.checks import (
     Reread,
-    check_names,
     ends_in_quotes,
     file_state,
     holds_nul,
@@ -42,6 +41,7 @@ from engine.data.io.checks import (
     names_in_file,
     parquet_errors,
     refuse_type,
+    told_apart,
 )
 from engine.data.io.labelled_readers import read_apart
 from engine.data.microdata import NO_LABELS, ColumnLabels, GroupedColumns, RawColumn, RawTable
@@ -181,8 +181,9 @@ def _batches(
 
     wanted, text = list(names if only_these is None else only_these), pa.dictionary(pa.int32(), pa.string())
     header: dict[str, Any] = {}
-    if any(map(is_blank, wanted)):  # several may be empty, which Arrow would take for one
-        header = {"column_names": checks.header(path)[0], "skip_rows_after_names": 1}
+    of_file, _ = checks.header(path)
+    if any(is_blank(name) or name.endswith("\0") for name in of_file):  # several may be equal, which Arrow mixes up
+        header = {"column_names": of_file, "skip_rows_after_names": 1}
     options = {
         "read_options": csv.ReadOptions(block_size=block_size, **header),
         "parse_options": csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
@@ -300,7 +301,6 @@ def _read_csv(path: Path) -> RawTable:
 
     before = file_state(path)
     names, delimiter = checks.header(path)
-    check_names(path.name, names)
     grouped = len(names) > WIDE and before[0] > LARGE
     if grouped and not checks.is_text(path):
         raise EngineError(checks.diagnose(path, names, delimiter))
@@ -359,8 +359,7 @@ def _read_parquet(path: Path) -> RawTable:
     before = file_state(path)
     with parquet_errors(path), arrow_file(path) as source, parquet.ParquetFile(source) as file:
         schema = file.schema_arrow
-        names = schema.names
-        check_names(path.name, names)
+        names = told_apart(schema.names)
         if file.metadata.num_rows == 0:
             raise NoRecords(f"file '{path.name}' has columns but no records")
         if not names:
@@ -384,8 +383,9 @@ def _some_of_parquet(path: Path, names: Sequence[str]) -> list[RawColumn]:
 def _parquet_columns(file: str, source: Any, names: Sequence[str]) -> Iterator[tuple[str, RawColumn]]:
     import pyarrow as pa
 
+    places = {name: place for place, name in enumerate(told_apart(source.schema_arrow.names))}
     for name in names:
-        values = source.read(columns=[name]).column(name)
+        values = source.reader.read_all(column_indices=[places[name]]).column(0)
         about = NO_LABELS
         if pa.types.is_dictionary(values.type):
             if values.type.ordered and values.num_chunks:

@@ -96,7 +96,7 @@ def test_categories_keep_their_order_and_only_those_that_occur():
     [
         ([1, 2], UsageError, "type list, must be a pandas DataFrame"),
         (pd.DataFrame({0: [1]}), UsageError, "called 0, must be a text"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), UsageError, "two columns called 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), UsageError, "columns 1 and 2 of 2 are both called 'a'.*'a_2'"),
         (pd.DataFrame({"a": []}), EngineError, "no records"),
         (pd.DataFrame(index=[1, 2]), EngineError, "no columns"),
         (pd.DataFrame({"a": [1, "x"]}), EngineError, "column 'a' holds values of several types"),
