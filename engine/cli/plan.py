@@ -177,7 +177,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     """List what differs between a plan and a file; exit code 1 when something does."""
     from engine.measures.planned import unmeasured_uses
     from engine.plan import plan_to_toml, read_plan
-    from engine.plan.check import mismatches
+    from engine.plan.check import mismatches, points_between_thousands
     from engine.plan.coding import code, tabulate
     from engine.plan.propose import unused_weight
     from engine.sweeps.sweep import plan_problems
@@ -198,7 +198,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     for problem in problems:
         say(problem, file=stream)
     if not found and not problems:
-        for warning in (*torn_units(code(raw, plan), plan), *remarks):
+        for warning in (*torn_units(code(raw, plan), plan), *points_between_thousands(plan, raw), *remarks):
             say(f"warning: {warning}", file=stream)
         if weight := unused_weight(raw, plan):
             say(f"warning: the plan has no weight. {weight.sentence}", file=stream)

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.raw_values import Notation, is_number, readings, texts
+from engine.common.raw_values import Notation, could_be_thousands, is_number, readings, texts
 from engine.common.wording import listed
-from engine.data.microdata import ColumnLabels, RawTable
+from engine.data.microdata import ColumnLabels, RawColumn, RawTable
 from engine.plan.coding import AttributeView, assign_columns, missing_mask, n_records, view_of
 from engine.plan.columns import facts, numbers_units, says_missing
 from engine.plan.doubts import undecided_codes
@@ -140,16 +140,33 @@ def _absent_from_uses(plan: Plan, table: RawTable, known: Iterable[str]) -> Iter
 
 
 def unclear_numbers(plan: Plan, table: RawTable) -> Iterator[UnclearNumbers]:
-    """Columns that the plan uses as numbers (edges, weight, measures, analyses) and that can be read in several
-    ways."""
+    """Columns that the plan uses as numbers and that can be read in several ways."""
+    for column in _used_as_numbers(plan, table):
+        if not column.notation.clear:
+            yield UnclearNumbers(column.name, readings(column.values))
+
+
+def points_between_thousands(plan: Plan, table: RawTable) -> Iterator[str]:
+    """A sentence on each column that the plan uses as numbers, whose points are read as decimal ones and could all
+    stand between thousands."""
+    for column in _used_as_numbers(plan, table):
+        said = any(part.name == column.name and part.notation is not None for part in plan.data.columns)
+        if not said and could_be_thousands(column.values):
+            yield (
+                f"the numbers of column '{column.name}' are read with a decimal point, and every point could stand "
+                f'between thousands; say which in the plan, as [[column]] with name = "{column.name}" and decimal = '
+                '"." (or decimal = "," and thousands = ".")'
+            )
+
+
+def _used_as_numbers(plan: Plan, table: RawTable) -> Iterator[RawColumn]:
+    """Columns that the plan uses as numbers: edges, weight, measures, analyses."""
     used = [name for attribute in plan.attributes if attribute.cut for name in attribute.view]
     used += [*plan.data.numeric, *([plan.data.weight] if plan.data.weight else [])]
     used += [name for a in plan.analyses for name in a.columns if name not in plan.names]
     for name in dict.fromkeys(name if name in table.columns else name.removesuffix("_raw") for name in used):
         if name in table.columns and table.in_memory(name):
-            column = table.distinct.columns[name]
-            if not column.notation.clear:
-                yield UnclearNumbers(name, readings(column.values))
+            yield table.distinct.columns[name]
 
 
 def _unread(plan: Plan, attribute: AttributePlan, table: RawTable) -> NotNumbers | None:

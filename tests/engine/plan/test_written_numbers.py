@@ -12,7 +12,7 @@ import pytest
 
 from engine.bundle.codebook import codebook
 from engine.common.errors import EngineError, UsageError
-from engine.common.raw_values import Notation
+from engine.common.raw_values import Notation, readings
 from engine.data.io.labelled_writers import load_scripts, write_dta, write_sav
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
@@ -31,7 +31,7 @@ from engine.plan import (
     propose,
 )
 from engine.plan import coding as tabulating
-from engine.plan.check import fixes, mismatches, settle
+from engine.plan.check import fixes, mismatches, points_between_thousands, settle
 from engine.plan.coding import code, key_table, tabulate
 from engine.plan.columns import facts
 from engine.plan.differences import plan_differences
@@ -111,6 +111,23 @@ def test_points_that_may_stand_between_thousands_are_asked_about() -> None:
         assert not [found for found in propose(table, said) if found.kind == "number"]
         figures = ReleasedTable(code(table, said)).numeric("pay")
         assert figures[-1] == pytest.approx((900 + N - 1) / 1000 * times)
+
+
+@pytest.mark.parametrize("use", ["cut", "weight", "numeric"])
+def test_a_plan_that_uses_them_as_numbers_is_warned(use: str) -> None:
+    table = table_of(pay=[f"{x:,}".replace(",", ".") for x in range(900, 900 + N)], sex=SEX)
+    sex = DataPlan((AttributePlan("sex"),), carry=("pay",))
+    data = {
+        "cut": DataPlan((AttributePlan("sex"), AttributePlan("pay", cut=(1,)))),
+        "weight": replace(sex, carry=(), weight="pay"),
+        "numeric": replace(sex, numeric=("pay",)),
+    }[use]
+    (warning,) = points_between_thousands(Plan(data), table)
+    assert "'pay'" in warning
+    for way in readings(table.columns["pay"].values):
+        said = replace(data, columns=(ColumnPlan("pay", decimal=way.decimal, thousands=way.thousands),))
+        assert not [*points_between_thousands(Plan(said), table)]
+    assert not [*points_between_thousands(Plan(sex), table)], "a carried text is no number"
 
 
 def test_numbers_that_no_sign_fits_can_be_dropped_only() -> None:
