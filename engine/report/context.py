@@ -29,7 +29,7 @@ from engine.report.log import late_words
 from engine.report.losses import optional
 from engine.report.map_facts import CandidateRow, Map, Recommendation
 from engine.report.parameters import bound_words, trade_words
-from engine.report.redaction import Redactor, better_of, is_count_risk, meaning_of, title_of, unit_of
+from engine.report.redaction import Redactor, better_of, title_of
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.study.decision_log import commitment_of, entries
 from engine.study.map_reader import risk_bound, risk_utility_map
@@ -105,7 +105,7 @@ def report_context(study: Study, realisation: Remade) -> ReportContext:
     bound = risk_bound(study, view.risk, choice.record.get("bound") if choice else None)
     also_within = further_within(view, bound, letters)
     labels = {view.scenarios[index].label: letter for letter, index in {**letters, **also_within}.items()}
-    redact = Redactor.of(study, labels)
+    redact = Redactor(labels, study.measures)
     return ReportContext(study, scenario, view, letters, also_within, status, choice, bound, redact)
 
 
@@ -127,7 +127,7 @@ def in_counts(study: Study, view: RiskUtilityMap, index: int, runs: Results) -> 
     """
     call, spec, n = view.measures[view.risk], view.scenarios[index].spec, int(study.about["n_records"])
     figures = runs.values[:, view.risk]
-    if not is_count_risk(call):
+    if not call.measure.of_unaltered:
         return figures
     unaltered = unaltered_counts(call, study.plan.keys, spec, runs.changed, n)
     counts = np.round(figures * np.where(np.isnan(unaltered), n, unaltered), 9).tolist()
@@ -223,10 +223,10 @@ def the_map(context: ReportContext) -> Map:
     nothing = view.original_losses
     return Map(
         risk_title=title_of(risk),
-        risk_unit=unit_of(risk),
+        risk_unit=risk.measure.unit,
         risk_better=better_of(risk),
         utility_title=title_of(utility),
-        utility_unit=unit_of(utility),
+        utility_unit=utility.measure.unit,
         utility_better=better_of(utility),
         n_candidates=len(view.scenarios),
         n_frontier=int(view.dominance.undominated.sum()),
@@ -369,8 +369,8 @@ def measure_rows(context: ReportContext, realisation: Remade) -> tuple[MeasureRo
             MeasureRow(
                 title=title_of(call),
                 kind=call.measure.kind,
-                meaning=meaning_of(call),
-                unit=unit_of(call),
+                meaning=call.meaning,
+                unit=call.measure.unit,
                 better=better_of(call),
                 before=optional(size(float(view.original[k]))),
                 mean=optional(float(as_read(call, view.summary.loss[index, k]))),

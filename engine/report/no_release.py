@@ -34,7 +34,7 @@ def no_release_memo(study: Study, view: RiskUtilityMap) -> str:
             "this memo is of a decision to release nothing, and none is recorded; the memo of a release is in the "
             "board's bundle"
         )
-    redact, risk, utility = Redactor.of(study, {}), view.measures[view.risk], view.measures[view.utility]
+    redact, risk, utility = Redactor({}, study.measures), view.measures[view.risk], view.measures[view.utility]
     ledger = ledger_facts(study, redact)
     return html(
         "no_release_memo.html",

@@ -12,7 +12,7 @@ from engine.mechanisms import mechanism
 from engine.plan.entries import TolerancePlan
 from engine.plan.types import FIRST_WITHIN
 from engine.release.spec import RANDOM_SWAP
-from engine.report.redaction import is_count_risk, title_of
+from engine.report.redaction import title_of
 from engine.sweeps.adaptive import most_runs
 
 if TYPE_CHECKING:
@@ -27,13 +27,10 @@ ROLE_WORDS = {
 }
 """What the random swap does with an attribute of each role."""
 SWAP_TITLE = "Random swapping between pairs of records"
-KEYS_TITLE, SWAPPED_TITLE, TABULATED_TITLE = "What an intruder knows (keys)", "May be exchanged", "Tabulated by users"
-
-TABLES_TITLE, NOTHING = "Named tables", "none"
-ANALYSES_TITLE = "Declared analyses"
-_SHORT = {TABLES_TITLE: "tables", ANALYSES_TITLE: "analyses"}
-BY_ATTRIBUTE = frozenset((KEYS_TITLE, TABULATED_TITLE))
-"""Parameters that a table of attributes shows too."""
+_KEYS, _TABULATED = "What an intruder knows (keys)", "Tabulated by users"
+_TABLES, _ANALYSES, _NOTHING = "Named tables", "Declared analyses", "none"
+_SHORT = {_TABLES: "tables", _ANALYSES: "analyses"}
+_BY_ATTRIBUTE = {_KEYS, _TABULATED}  # a table of attributes shows them too
 
 
 def parameters(
@@ -44,34 +41,34 @@ def parameters(
     ``risk`` and ``utility`` are the measures that candidates are judged by (None: the plan names none), ``candidates``
     how many there are in words; ``late`` says that a bound was not fixed beforehand.
     """
-
-    names = mechanisms_of(plan)
-    methods = ["random swapping" if method.by_roles else lower_first(method.title) for method in map(mechanism, names)]
+    space, at, methods = plan.space, plan.tolerances, [mechanism(name) for name in mechanisms_of(plan)]
+    origin = "the program's; the plan sets none" if at == TolerancePlan() else "set by the plan"
     rows = [
-        (KEYS_TITLE, listed(plan.keys)),
-        (SWAPPED_TITLE, listed(plan.swap)),
-        (TABULATED_TITLE, listed(plan.analyse)),
-        ("Methods", listed(methods)),
+        (_KEYS, listed(plan.keys)),
+        ("May be exchanged", listed(plan.swap)),
+        (_TABULATED, listed(plan.analyse)),
+        ("Methods", listed(["random swapping" if each.by_roles else lower_first(each.title) for each in methods])),
         ("Candidates", f"{candidates}, each run {runs_words(plan)}"),
-    ]
-    if plan.swaps_at_random:
-        rows.append(("A true swap", true_swap_words(plan)))
-    for title, attributes in (("Always kept equal in a pair", plan.space.fix), ("Always different", plan.space.change)):
-        if attributes:
-            rows.append((title, listed(attributes)))
-    rows += [
+        ("A true swap", true_swap_words(plan) if plan.swaps_at_random else ""),
+        ("Always kept equal in a pair", listed(space.fix)),
+        ("Always different", listed(space.change)),
         ("Risk measure", title_of(risk) if risk else "none"),
         ("Utility measure", title_of(utility) if utility else "none"),
         ("Selection rule", rule_words(plan, risk, utility, late)),
         ("Run to be released", run_words(plan)),
-        ("Tolerances of change", tolerance_words(plan.tolerances)),
+        (
+            "Tolerances of change",
+            f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} "
+            f"records ({origin})",
+        ),
         ("Weights", "used for weighted figures; they stay with their record" if plan.data.weight else "none"),
         ("Codes that mean missing", missing_words(plan)),
         ("Edit rules", listed(map(_rule_effect, plan.edits)) or "none"),
-        (ANALYSES_TITLE, "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
-        (TABLES_TITLE, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or NOTHING),
+        (_ANALYSES, "; ".join(f"{a.name} ({a.family_words}): {a.formula}" for a in plan.analyses) or "none"),
+        (_TABLES, "; ".join(f"{t.name}: {' × '.join(t.attributes)}" for t in plan.tables) or _NOTHING),
     ]
-    return tuple(rows)
+    only_if_any = ("A true swap", "Always kept equal in a pair", "Always different")
+    return tuple(row for row in rows if row[1] or row[0] not in only_if_any)
 
 
 def _rule_effect(rule: EditRule) -> str:
@@ -82,13 +79,13 @@ def _rule_effect(rule: EditRule) -> str:
 def parameter_rows(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Parameters as the memo shows them: without those of attributes, which have a table, and those that the plan
     leaves out (:func:`not_declared`)."""
-    return [(name, value) for name, value in rows if name not in BY_ATTRIBUTE and value != NOTHING]
+    return [(name, value) for name, value in rows if name not in _BY_ATTRIBUTE and value != _NOTHING]
 
 
 def not_declared(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Names of the parameters that a plan leaves out."""
     return [
-        _SHORT.get(name, lower_first(name)) for name, value in rows if name not in BY_ATTRIBUTE and value == NOTHING
+        _SHORT.get(name, lower_first(name)) for name, value in rows if name not in _BY_ATTRIBUTE and value == _NOTHING
     ]
 
 
@@ -132,22 +129,14 @@ def rule_words(plan: Plan, risk: MeasureCall | None, utility: MeasureCall | None
 
 def bound_words(risk: MeasureCall, bound: float, decision: DecisionPlan) -> str:
     """A bound on a risk measure in words, with how many runs must meet it by the plan's ``decision``."""
-    if is_count_risk(risk):
-        return (
-            f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {risk.values['n_rule']}, "
-            f"{how_often(decision)}"
-        )
-    at = (
-        f"{100 * bound:.3g} % of {risk.measure.share_of}" if risk.measure.share_of else f"{bound:g} {risk.measure.unit}"
-    )
-    return f"{lower_first(title_of(risk))} of at most {at}, {how_often(decision)}"
-
-
-def how_often(decision: DecisionPlan) -> str:
-    """In how many runs a bound must be met, as the end of a sentence."""
-    if decision.run_share is None:
-        return "on average over runs"
-    return f"in at least {percent(decision.run_share)} of single runs"
+    share = decision.run_share
+    often = "on average over runs" if share is None else f"in at least {percent(share)} of single runs"
+    if risk.measure.of_unaltered:
+        n_rule = risk.values["n_rule"]
+        return f"at most {100 * bound:.3g} % of the unaltered records in cells of fewer than {n_rule}, {often}"
+    of = risk.measure.share_of
+    at = f"{100 * bound:.3g} % of {of}" if of else f"{bound:g} {risk.measure.unit}"
+    return f"{lower_first(title_of(risk))} of at most {at}, {often}"
 
 
 def bound_is_on(decision: DecisionPlan) -> str:
@@ -161,7 +150,7 @@ def trade_words(risk: MeasureCall, utility: MeasureCall, slope: float) -> str:
     """A slope in words: what it weighs against what, each in the units in which candidates are compared."""
     share = (
         f"the share of unaltered records in cells of fewer than {risk.values['n_rule']} (from 0 to 1, not their number)"
-        if is_count_risk(risk)
+        if risk.measure.of_unaltered
         else _in_units(risk)
     )
     return f"one unit of {_in_units(utility)} counts as much as {slope:g} of {share}"
@@ -182,15 +171,6 @@ def run_words(plan: Plan, *, bounded: bool | None = None) -> str:
         set_later = " and meets the limit, where the choice sets one" if bounded is None else ""
         return f"the first run that is less risky than the data unchanged{set_later}"
     return "the first completed run" if rule == "first" else "one run that the plan names"
-
-
-def tolerance_words(at: TolerancePlan) -> str:
-    """From where on a change of a figure is flagged, and whether the plan sets that."""
-    origin = "the program's; the plan sets none" if at == TolerancePlan() else "set by the plan"
-    return (
-        f"{float(at.se):g} standard errors; {100 * float(at.change):g} % of figures from more than {at.min_n} records "
-        f"({origin})"
-    )
 
 
 def missing_words(plan: Plan) -> str:

@@ -24,7 +24,7 @@ from engine.report.describe import occupancy
 from engine.report.documents import docx, html, pdf
 from engine.report.losses import model_rows
 from engine.report.public_wording import methods_paragraph
-from engine.report.redaction import Redactor, meaning_of, title_of
+from engine.report.redaction import Redactor, title_of
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
 from engine.sweeps.warnings import release_warnings, torn_units
@@ -122,7 +122,6 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
         words=in_words,
         redact=redact,
         title_of=title_of,
-        meaning_of=meaning_of,
         occupancy=occupancy,
         mechanism=mechanism,
         RANDOM_SWAP=RANDOM_SWAP,

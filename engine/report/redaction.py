@@ -13,7 +13,6 @@ from engine.measures import MeasureCall
 
 if TYPE_CHECKING:
     from engine.report.facts import Better
-    from engine.study.study import Study
 
 WITHHELD = "[withheld]"
 _LABEL = re.compile(r"\bx[0-9a-f]{3,20}(/\d+)?\b")
@@ -24,22 +23,20 @@ _RUN = re.compile(r"\breplicate\s*(?:no\.?|number|#)?\s*\d+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes out of a free text what identifies a run: internal names become letters; paths, numbers of replicates and
-    anything that looks like a key are withheld."""
+    """Takes out of a free text what identifies a run: internal names become letters (``letters`` by label), names of
+    measures titles; paths, numbers of replicates and anything that looks like a key are withheld."""
 
     letters: Mapping[str, str]
     calls: tuple[MeasureCall, ...] = ()
-
-    @classmethod
-    def of(cls, study: Study, letters: Mapping[str, str]) -> Redactor:
-        """For a study whose scenarios have these letters (label to letter)."""
-        return cls(letters, study.measures)
 
     def __call__(self, text: str) -> str:
         """The text as the board may see it."""
         text = _PATH.sub(WITHHELD, text)
         for call in sorted(self.calls, key=lambda c: -len(str(c))):
-            text = re.sub(rf"\b{re.escape(str(call))}(?![\w\[])", _as_it_is(lower_first(title_of(call))), text)
+            title = lower_first(title_of(call)).replace(
+                "\\", "\\\\"
+            )  # a backslash in a name is no reference to a group
+            text = re.sub(rf"\b{re.escape(str(call))}(?![\w\[])", title, text)
         text = _LABEL.sub(self._candidate, text)
         text = _SECRET.sub(WITHHELD, text)
         return _RUN.sub("one run", text)
@@ -58,44 +55,18 @@ class Redactor:
         return f"candidate {letter}" if letter else "another candidate"
 
 
-def _as_it_is(text: str) -> str:
-    """A text as a replacement: a backslash in the name of a column is no reference to a group."""
-    return text.replace("\\", "\\\\")
-
-
-def is_count_risk(call: MeasureCall) -> bool:
-    """Whether a measure is eq. 6, which reports show as a count of records."""
-    return call.measure.of_unaltered
-
-
-def _shown(key: str, value: int | str) -> str | None:
-    """A parameter as a word, or None where it might name a file."""
-    text = str(value)
-    if key == "file" or "/" in text or "\\" in text or re.search(r"\.\w{2,8}$", text):
-        return None
-    return f"{key.replace('_', ' ')} {text}"
-
-
 def title_of(call: MeasureCall) -> str:
     """A measure's title with what is particular about it; never a file's name."""
-    title = call.measure.title
+    title, particulars = call.measure.title, []
     if call.measure.better == "zero":
         title = f"Size of {lower_first(title)}"
-    parameters = [_shown(key, value) for key, value in call.parameters if value != call.measure.parameters[key]]
-    particulars = [text for text in parameters if text]
+    for key, value in call.parameters:
+        names_file = key == "file" or re.search(r"[/\\]|\.\w{2,8}$", str(value))
+        if value != call.measure.parameters[key] and not names_file:
+            particulars.append(f"{key.replace('_', ' ')} {value}")
     if call.attributes is not None:
         particulars.append("of " + " × ".join(call.attributes))
     return title + (f" ({', '.join(particulars)})" if particulars else "")
-
-
-def meaning_of(call: MeasureCall) -> str:
-    """What a measure says, in words for the board."""
-    return call.meaning
-
-
-def unit_of(call: MeasureCall) -> str:
-    """The unit in which reports show a measure."""
-    return call.measure.unit
 
 
 def better_of(call: MeasureCall) -> Better:

@@ -83,7 +83,9 @@ def source() -> Findings | NoRelease | Missing:
             view = actions.the_map(None, None, now.look.partial)
             assert view is not None
             rests_on = tuple(considered(study, view)) if len(view.results) else ()
-            return NoRelease(Redactor.of(study, {})(status.why), status.by, status.at, rests_on, partial(_memo, path))
+            return NoRelease(
+                Redactor({}, study.measures)(status.why), status.by, status.at, rests_on, partial(_memo, path)
+            )
         choice = status.choice
         if choice is None:
             return Missing(

@@ -34,7 +34,7 @@ BEGUN = [
 
 
 def told(study: Study) -> list[Statement]:
-    return [what for event in history(study, Redactor.of(study, {})) for what in event.what]
+    return [what for event in history(study, Redactor({}, study.measures)) for what in event.what]
 
 
 def fresh(runs: int, others: int, *, afterwards: bool, again: bool = False) -> Statement:
@@ -148,7 +148,7 @@ def test_only_the_contact_of_the_plan_is_named() -> None:
 @pytest.mark.slow
 def test_the_log_says_when_to_the_minute(tmp_path: Path) -> None:
     study = case_of(tmp_path, plan_of(analyses=())).study
-    events = history(study, Redactor.of(study, {}))
+    events = history(study, Redactor({}, study.measures))
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", event.at) for event in events)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.plan.entries import AttributePlan, TolerancePlan
 from engine.plan.samples import load
-from engine.report.parameters import coding_words, parameters, tolerance_words
+from engine.report.parameters import coding_words, parameters
 
 
 def test_the_parameters_say_whether_the_plan_sets_the_tolerances() -> None:
@@ -19,7 +19,6 @@ def test_the_parameters_say_whether_the_plan_sets_the_tolerances() -> None:
     )
     own = replace(plan, tolerances=TolerancePlan(min_n=30))
     assert dict(parameters(own, None, None, "12"))["Tolerances of change"].endswith("30 records (set by the plan)")
-    assert tolerance_words(TolerancePlan(se="2")).startswith("2 standard errors;")
 
 
 @pytest.mark.parametrize(
