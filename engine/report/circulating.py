@@ -42,18 +42,14 @@ _ALLOWED = re.compile("|".join(map(translate, ALLOWED)))
 def circulating(findings: Findings) -> dict[str, Any]:
     """Return the allowed fields as plain values; lists that the release chose are left out, others sorted by name."""
     plain = json.loads(findings.to_json())
-    coefficients = [row for row in plain["utility"]["figures"] if row["kind"] == "coefficient"]
-    plain["utility"]["figures"] = _by_name(coefficients, "of", "what")  # all of them: others are listed if they change
-    groups = [row for row in plain["exposure"]["groups"] if row["before"]]
-    plain["exposure"]["groups"] = _by_name(groups, "group")
-    plain["measures"] = _by_name(plain["measures"], "title")
+    utility, exposure = plain["utility"], plain["exposure"]
+    figures = [row for row in utility["figures"] if row["kind"] == "coefficient"]  # others are listed if they change
+    utility["figures"] = sorted(figures, key=lambda row: (row["of"], row["what"]))
+    exposure["groups"] = sorted((row for row in exposure["groups"] if row["before"]), key=lambda row: row["group"])
+    plain["measures"].sort(key=lambda row: row["title"])
     plain["checks"] = [row for row in plain["checks"] if row["name"] != MISFITS]
     kept: dict[str, Any] = _kept(plain, "")
     return kept
-
-
-def _by_name(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: [row[name] for name in names])
 
 
 def _kept(value: Any, path: str) -> Any:

@@ -30,12 +30,7 @@ class UnitsChanged:
     @property
     def words(self) -> str:
         """Such as ``12,000 persons in 5,100 households``."""
-        return persons_words(self.persons, self.changed)
-
-
-def persons_words(persons: int, households: int) -> str:
-    """Such as ``12,000 persons in 5,100 households``."""
-    return f"{plural(persons, 'person')} in {plural(households, 'household')}"
+        return f"{plural(self.persons, 'person')} in {plural(self.changed, 'household')}"
 
 
 def units_changed(made: Remade) -> UnitsChanged | None:
@@ -55,26 +50,20 @@ def with_units(rows: Sequence[Row], study: Study, *, fresh: bool = False) -> lis
     counted: dict[int, list[Note]] = {}
     filled = []
     for row in rows:
-        label, _, replicate = str(row["id"]).partition("/")
+        label, _, run = str(row["id"]).partition("/")
         index = study.find(label)[0].index
         if index not in counted:
-            counted[index] = study.notes.of(index)
-        notes = [
-            note
-            for note in counted[index]
-            if (note.replicate == int(replicate) if replicate else (note.replicate >= FRESH_FROM) == fresh)
-        ]
-        filled.append({**row, **_counts(notes)})
+            counted[index] = [note for note in study.notes.of(index) if note.kind is NoteKind.DIAGNOSTICS]
+        asked = (
+            n for n in counted[index] if (n.replicate == int(run) if run else (n.replicate >= FRESH_FROM) == fresh)
+        )
+        runs = [json.loads(note.text) for note in asked]
+        means: Row = {}
+        for name in COLUMNS:
+            values = [each[name] for each in runs if name in each]
+            means[name] = sum(values) / len(values) if values else None
+        filled.append({**row, **means})
     return filled
-
-
-def _counts(notes: Sequence[Note]) -> Row:
-    runs = [json.loads(note.text) for note in notes if note.kind is NoteKind.DIAGNOSTICS]
-    counts: Row = dict.fromkeys(COLUMNS)
-    for name in COLUMNS:
-        values = [run[name] for run in runs if name in run]
-        counts[name] = sum(values) / len(values) if values else None
-    return counts
 
 
 def unit_columns(columns: Sequence[str], study: Study) -> list[str]:

@@ -21,7 +21,7 @@ from engine.report.build_findings import findings
 from engine.report.describe import remade
 from engine.report.findings import Findings
 from engine.report.plan_document import count_plan, plan_document
-from engine.report.unit_counts import COLUMNS, persons_words, units_changed
+from engine.report.unit_counts import COLUMNS, UnitsChanged, units_changed
 from engine.scripting.sweeping import open_study
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
@@ -137,8 +137,8 @@ def test_the_annex_of_the_analyst_counts_households_of_the_release_and_of_the_fr
 
 
 def test_words_have_thousands() -> None:
-    assert persons_words(12_000, 5_100) == "12,000 persons in 5,100 households"
-    assert persons_words(1, 1) == "1 person in 1 household"
+    assert UnitsChanged(9_000, 5_100, 12_000).words == "12,000 persons in 5,100 households"
+    assert UnitsChanged(2, 1, 1).words == "1 person in 1 household"
 
 
 @pytest.mark.slow
