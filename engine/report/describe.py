@@ -76,7 +76,7 @@ class Changes:
     ``before`` and ``after`` have one array of level counts per attribute; ``altered[j]`` is the number of records whose
     level of attribute ``j`` is another one, ``records`` the number altered in any; ``moved[i, j]`` is the number of
     records that would have to move to another cell of the two-way table of ``i`` and ``j`` to undo its change (total
-    variation times the number of records).  ``keys_before`` and ``keys_after`` describe the table of the keys.
+    variation times the number of records).
     """
 
     before: tuple[np.ndarray, ...]
@@ -84,8 +84,6 @@ class Changes:
     altered: np.ndarray
     records: int
     moved: np.ndarray
-    keys_before: Occupancy
-    keys_after: Occupancy
 
     @property
     def marginals_kept(self) -> bool:
@@ -93,30 +91,19 @@ class Changes:
         return all(np.array_equal(a, b) for a, b in zip(self.before, self.after, strict=True))
 
 
-def changes(realisation: Remade, keys: Sequence[str]) -> Changes:
+def changes(realisation: Remade) -> Changes:
     """Compare a remade release with its original, record by record."""
-    data = realisation.data
-    shape, d = data.domain.shape, len(data.domain)
-    before, after = list(data.codes), [realisation.codes(j) for j in range(d)]
-    differs = [a != b for a, b in zip(before, after, strict=True)]
-    moved = np.zeros((d, d), np.int64)
+    shape, d = realisation.data.domain.shape, len(realisation.data.domain)
+    before, after = list(realisation.data.codes), [realisation.codes(j) for j in range(d)]
+    differs = np.array([a != b for a, b in zip(before, after, strict=True)])
+    altered, moved = differs.sum(axis=1), np.zeros((d, d), np.int64)
     for i, j in combinations(range(d), 2):
-        if not (differs[i].any() or differs[j].any()):
-            continue
-        size = shape[i] * shape[j]
-        tables = [np.bincount(c[i].astype(np.int64) * shape[j] + c[j], minlength=size) for c in (before, after)]
-        moved[i, j] = moved[j, i] = np.abs(tables[1] - tables[0]).sum() // 2
-    key_attributes = data.domain.indices(tuple(keys))
-    _, cell = occupied([after[j] for j in key_attributes], [shape[j] for j in key_attributes], data.n_records)
-    return Changes(
-        before=tuple(np.bincount(before[j], minlength=shape[j]) for j in range(d)),
-        after=tuple(np.bincount(after[j], minlength=shape[j]) for j in range(d)),
-        altered=np.array([int(mask.sum()) for mask in differs]),
-        records=int(np.any(differs, axis=0).sum()),
-        moved=moved,
-        keys_before=occupancy(data.table, keys),
-        keys_after=Occupancy.of(np.bincount(cell), [shape[j] for j in key_attributes]),
-    )
+        if altered[i] or altered[j]:
+            size = shape[i] * shape[j]
+            tables = [np.bincount(c[i].astype(np.int64) * shape[j] + c[j], minlength=size) for c in (before, after)]
+            moved[i, j] = moved[j, i] = np.abs(tables[1] - tables[0]).sum() // 2
+    counts = [tuple(np.bincount(c[j], minlength=shape[j]) for j in range(d)) for c in (before, after)]
+    return Changes(counts[0], counts[1], altered, int(differs.any(axis=0).sum()), moved)
 
 
 def remade(study: Study, raw: RawTable, label: str, replicate: int, key: bytes | None = None) -> Remade:
@@ -174,9 +161,11 @@ def associations(realisation: Remade, changes: Changes) -> list[Association]:
 
 
 class SmallCells(NamedTuple):
-    """Cells of the keys' table by size, before and after, one entry for each of :data:`SIZES`.  Of the ``exposed``
+    """The keys' table before and after, and its cells by size, one entry for each of :data:`SIZES`.  Of the ``exposed``
     records that stand in cells of one or two in the original, ``unaltered`` still do, with all their own keys."""
 
+    before: Occupancy
+    after: Occupancy
     cells_before: np.ndarray
     cells_after: np.ndarray
     exposed: int
@@ -187,18 +176,18 @@ def small_cells(realisation: Remade, keys: Sequence[str]) -> SmallCells:
     """How cells of the keys' table change in size."""
     data = realisation.data
     attributes = data.domain.indices(tuple(keys))
+    shape = [data.domain.shape[j] for j in attributes]
     before, after = [data.codes[j] for j in attributes], [realisation.codes(j) for j in attributes]
-    of_record, of_size = [], []
+    tables, of_size, is_small = [], [], []
     for codes in (before, after):
-        _, cell = occupied(codes, [data.domain.shape[j] for j in attributes], data.n_records)
+        _, cell = occupied(codes, shape, data.n_records)
         counts = np.bincount(cell)
-        of_record.append(counts[cell])
-        of_size.append(
-            np.array([((counts >= low) & (counts <= (high or data.n_records))).sum() for low, high in SIZES])
-        )
+        tables.append(Occupancy.of(counts, shape))
+        of_size.append(np.array([np.sum((counts >= low) & (counts <= (high or len(cell)))) for low, high in SIZES]))
+        is_small.append(counts[cell] <= 2)
     is_unaltered = np.all([a == b for a, b in zip(before, after, strict=True)], axis=0)
-    exposed, still = (counts <= 2 for counts in of_record)
-    return SmallCells(of_size[0], of_size[1], int(exposed.sum()), int((exposed & is_unaltered & still).sum()))
+    exposed, still = is_small[0], is_small[0] & is_small[1] & is_unaltered
+    return SmallCells(tables[0], tables[1], of_size[0], of_size[1], int(exposed.sum()), int(still.sum()))
 
 
 def weighted_levels(realisation: Remade, plan: Plan, attribute: int) -> tuple[np.ndarray, np.ndarray] | None:

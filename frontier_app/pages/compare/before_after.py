@@ -130,11 +130,11 @@ def _level_table(
     )
 
 
-def cells(study: Study, release: Remade, changed: Changes, which: Which) -> None:
+def cells(study: Study, release: Remade, which: Which) -> None:
     keys = study.plan.keys
     small = state.get().memo.get("cells", which, lambda: cells_of(release, keys))
     st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
-    small_cells.draw(*(_key_table(counts) for counts in (changed.keys_after, changed.keys_before)))
+    small_cells.draw(*(_key_table(counts) for counts in (small.after, small.before)))
     st.markdown(
         markdown(
             "Of the {} that {} in {} in the original, **{:,}** {} so in the release too, all keys as they were. An"
@@ -687,9 +687,9 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
 
 
 def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part: str, which: Which) -> None:
-    memo, keys = state.get().memo, study.plan.keys
+    memo = state.get().memo
     shown = one_table(release, table)
-    changed = memo.get("changes", which, lambda: changes(shown, keys))
+    changed = memo.get("changes", which, lambda: changes(shown))
     n = release.data.n_records
     st.markdown(
         markdown(
@@ -709,7 +709,7 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
     elif part == "associations":
         associations(shown, changed, which)
     elif part == "cells":
-        cells(study, shown, changed, which)
+        cells(study, shown, which)
     elif part == "coefficients":
         coefficients(study, release, which)
     elif part == "intruder":
