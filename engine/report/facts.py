@@ -1,7 +1,8 @@
 """The values that a report is made of: frozen records of figures and texts.
 
 They are what a board may see: exact figures, the spec and the rate.  Candidates are letters; there is no replicate, no
-internal name, no key, no record and no path among them.  Figures that do not exist are None.
+internal name, no key, no record and no path among them.  Figures that do not exist are None; fields with a default are
+left at it in findings of an earlier version, which had none.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ FigureKind = Literal[
 Note = Literal["", "new value", "lost", "not estimable"]
 """``new value``: nobody of the group has this value in the original; ``lost``: the release gives no figure;
 ``not estimable``: neither does the original."""
-Statistic = Literal["Pearson's r", "Cramér's V", "contingency coefficient C"]
-"""How an association is measured."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Cover:
     """Who asks for what.  Texts may be empty: a memo then leaves a line to fill in by hand.
 
     ``recommended`` is the day of the choice (ISO), ``number`` and ``conditions`` those of the approval, ``decided`` the
-    day on which the board approved or returned it (empty before, and in findings of an earlier version).
+    day on which the board approved or returned it (empty before).
     """
 
     classification: str
@@ -113,8 +112,7 @@ class Threat:
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
     departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown),
-    ``limit_origin`` when the limit was set (empty: there is none, or findings of an earlier version).  Nobody is named.
-    """
+    ``limit_origin`` when the limit was set (empty: there is none).  Nobody is named."""
 
     number: str
     at: str
@@ -146,9 +144,8 @@ class MeasureRow:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """A group of people (one level of one key): its size and how many of it are in small cells, before and, of the
-    ``unaltered`` ones, whose keys are unaltered, after; ``new`` of these were in none before.  ``attribute`` is the key
-    (empty in findings of an earlier version, as ``unaltered`` and ``new`` are None)."""
+    """A group of people (one level of one key, the ``attribute``): its size and how many of it are in small cells,
+    before and, of the ``unaltered`` ones, whose keys are unaltered, after; ``new`` of these were in none before."""
 
     group: str
     people: int
@@ -169,12 +166,10 @@ class Exposure:
     """Small cells of the keys' table, before and after.  ``fewest`` is the count from which a cell is large.
 
     ``small_before`` people stand in small cells of the original; ``unaltered_after`` of those whose keys were not
-    altered stand in small cells of the release; ``small_after`` counts everybody there, altered or not.
-    ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of somebody who knows the
-    keys of everybody and guesses at random among equal records (None in findings of an earlier version).
-    ``new_after`` altered records have a combination of keys that no original one has.  ``unaltered_new`` of the
-    ``unaltered_after`` were in no small cell before (None in findings of an earlier version).  Counts after are None in
-    a bundle of an earlier version that withholds them.
+    altered stand in small cells of the release (``unaltered_new`` were in none before); ``small_after`` counts
+    everybody there.  ``matches_before`` and ``matches_after`` are the right matches to expect in small cells of
+    somebody who knows the keys of everybody and guesses at random among equal records.  ``new_after`` altered records
+    have a combination of keys that no original one has.  Counts after are None where an earlier version withheld them.
     """
 
     fewest: int
@@ -321,7 +316,7 @@ class Tally:
 @dataclass(frozen=True)
 class Tolerances:
     """From where on a figure is flagged: relative change, least number of records, standard errors, ratio of standard
-    errors; ``planned`` tells whether the plan sets any of them (None in findings of an earlier version)."""
+    errors; ``planned`` tells whether the plan sets any of them."""
 
     change: float
     min_n: int
@@ -353,14 +348,8 @@ class Utility:
 
 RECODES, MISFITS = "Recodes kept", "Altered records hidden"
 """The checks of columns that others decide, or nearly so, by their names."""
-
-
-ROW_ORDER = "Rows in a random order"
-"""The check of the order in which the public file has its rows, by its name."""
-
-
-EDITS = "Edit rules"
-"""The check of edit rules where the plan declares none, by its name."""
+ROW_ORDER, EDITS = "Rows in a random order", "Edit rules"
+"""The checks of the order of the public file's rows, and of edit rules where the plan declares none."""
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,11 @@ class Findings:
     checks: tuple[Check, ...]
     publish: Publish
     certificate: Certificate
-    recognised: Recognised | None = None  # absent from bundles of earlier versions
-    claims: Claims | None = None  # the same
-    extent: Extent | None = None  # the same
-    sheet: Sheet | None = None  # the same
+    # absent from bundles of earlier versions
+    recognised: Recognised | None = None
+    claims: Claims | None = None
+    extent: Extent | None = None
+    sheet: Sheet | None = None
 
     def to_json(self) -> str:
         """As JSON text, every declared field and nothing else; an undefined figure is null, and what is no plain value
@@ -70,26 +71,19 @@ class Findings:
     def from_json(cls, text: str) -> Findings:
         """The findings in a JSON text of this format or an earlier one; refuses anything that is not declared."""
         where = "the board's file"
-        return _checked(parse(cls, earlier_formats.read_plain(text, where), where))
-
-    def as_read(self) -> Findings:
-        """What a reader of these findings' own JSON text has."""
-        return _checked(msgspec.json.decode(msgspec.json.encode(self, enc_hook=_figure), type=Findings))
+        findings = parse(cls, earlier_formats.read_plain(text, where), where)
+        if findings.format != FORMAT:
+            raise EngineError(f"{where} has format {findings.format}, this version reads format {FORMAT}")
+        letters = [row.letter for row in findings.map.candidates if row.recommended]
+        if letters != [findings.recommendation.letter]:
+            raise EngineError(f"{where} must show one candidate as the recommended one, and name its letter")
+        return findings
 
 
 def _figure(value: Any) -> float:
     if isinstance(value, float):  # one of NumPy's
         return float(value)
     raise TypeError(f"a report holds {type(value).__name__}, which is no plain value")
-
-
-def _checked(findings: Findings) -> Findings:
-    if findings.format != FORMAT:
-        raise EngineError(f"the board's file has format {findings.format}, this version reads format {FORMAT}")
-    letters = [row.letter for row in findings.map.candidates if row.recommended]
-    if letters != [findings.recommendation.letter]:
-        raise EngineError("the board's file must show one candidate as the recommended one, and name its letter")
-    return findings
 
 
 def read_board(path: str | Path) -> Findings:

@@ -26,7 +26,6 @@ from engine.report.facts import (
     ModelRow,
     NamedTable,
     NewValue,
-    Statistic,
     Tally,
     Tolerances,
     Utility,
@@ -44,7 +43,7 @@ MOST_CELLS = 1 << 22
 """Cells of a table of two attributes from which on nobody would read its association."""
 _MANY = 20  # attributes from which on pairs that cannot have changed are passed over
 _LEVEL = re.compile(r"\[(?:T\.)?([^\]]*)\]")  # within a coefficient's name, such as ``Race[T.White]``
-_STATISTIC_TITLES: dict[str, Statistic] = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
+_STATISTIC_TITLES: dict[str, str] = {"cramers_v": "Cramér's V", "contingency": "contingency coefficient C"}
 
 
 @dataclass(frozen=True)
@@ -89,20 +88,13 @@ class Alterable:
         return not self.exchanged or bool(others - self.agreeing or columns - self.columns)
 
 
-class Flags(NamedTuple):
-    """Changes of figures, one entry each: in standard errors, whether the rule can judge them (``asked``), and beyond
-    which tolerance they are.  ``errors`` is NaN where there is no standard error."""
-
-    errors: np.ndarray
-    asked: np.ndarray
-    by_change: np.ndarray
-    by_errors: np.ndarray
-
-
 def flags(
     before: np.ndarray, after: np.ndarray, error: np.ndarray, is_large: np.ndarray | bool, tolerances: Tolerances
-) -> Flags:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Hold changes against the tolerances; ``error`` is the standard error that the change is measured in.
+
+    Returned are, one entry each, changes in standard errors (NaN where there is none), whether the rule can judge them,
+    and whether they are beyond the tolerance of changes and beyond that of standard errors.
 
     A figure is beyond them where it moves by more than ``tolerances.se`` standard errors, or by more than
     ``tolerances.change`` of itself.  The second is asked only of figures that rest on many records (``is_large``) and
@@ -116,7 +108,7 @@ def flags(
     stands_out = is_large & ~(has_error & (np.abs(before) <= tolerances.se * error))
     with np.errstate(invalid="ignore"):
         by_change = stands_out & (np.abs(relative) > tolerances.change)
-        return Flags(errors, has_error | stands_out, by_change, errors > tolerances.se)
+        return errors, has_error | stands_out, by_change, errors > tolerances.se
 
 
 class Batch(NamedTuple):
@@ -155,9 +147,9 @@ class Collection:
         """
         is_large = np.maximum(batch.n, batch.n_after) > self.tolerances.min_n
         is_new = (batch.n == 0) & (batch.within is not None)
-        changes = flags(batch.before, batch.after, batch.error, is_large, self.tolerances)
-        eligible = changes.asked & ~is_new & can_change
-        flagged = eligible & (changes.by_change | changes.by_errors)
+        errors, asked, *beyond = flags(batch.before, batch.after, batch.error, is_large, self.tolerances)
+        eligible = asked & ~is_new & can_change
+        flagged = eligible & (beyond[0] | beyond[1])
         moved = (batch.after != batch.before) | (np.rint(batch.n_after) != batch.n)
         figures = [
             Figure(
@@ -173,26 +165,28 @@ class Collection:
                 before=float(batch.before[i]),
                 se=None if is_new[i] else optional(batch.error[i]),
                 after=float(batch.after[i]),
-                errors=None if is_new[i] else optional(changes.errors[i]),
+                errors=None if is_new[i] else optional(errors[i]),
                 flagged=None if is_new[i] else bool(flagged[i]),
                 note="new value" if is_new[i] else "",
             )
             for i in np.flatnonzero(moved & can_change).tolist()
         ]
         if is_counted:
-            self.count(changes, eligible, flagged, can_change, new=int(is_new.sum()))
+            self.count(beyond, eligible, flagged, can_change, new=int(is_new.sum()))
             self.keep(figure for figure in figures if figure.before != figure.after)
         return figures
 
-    def count(self, changes: Flags, eligible: np.ndarray, flagged: np.ndarray, can_change: bool, new: int = 0) -> None:
+    def count(
+        self, beyond: Sequence[np.ndarray], eligible: np.ndarray, flagged: np.ndarray, can_change: bool, new: int = 0
+    ) -> None:
         """Add to the numbers of the tally."""
         further = {
             "compared": len(eligible),
             "eligible": int(eligible.sum()),
             "flagged": int(flagged.sum()),
             "unchangeable": 0 if can_change else len(eligible),
-            "by_change": int((eligible & changes.by_change).sum()),
-            "by_errors": int((eligible & changes.by_errors).sum()),
+            "by_change": int((eligible & beyond[0]).sum()),
+            "by_errors": int((eligible & beyond[1]).sum()),
             "new": new,
         }
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + n for name, n in further.items()})
@@ -235,7 +229,7 @@ def collected(collections: Sequence[Collection]) -> tuple[tuple[Tally, ...], tup
     return tallies, tuple(sorted(figures, key=by_size))
 
 
-def largest(figures: Iterable[Figure], most: int | None = None) -> list[Figure]:
+def largest(figures: Iterable[Figure]) -> list[Figure]:
     """The figures that change, largest first, each once: weighted or not, whichever changes more.
 
     Values that did not exist and figures that are not judged are left out.
@@ -244,7 +238,7 @@ def largest(figures: Iterable[Figure], most: int | None = None) -> list[Figure]:
     for figure in sorted(figures, key=by_size):
         if figure.flagged is not None and (figure.errors or figure.note == "lost"):
             first.setdefault((figure.kind, figure.of, figure.group, figure.what), figure)
-    return list(first.values())[:most]
+    return list(first.values())
 
 
 def new_values(figures: Iterable[Figure]) -> list[NewValue]:
@@ -520,16 +514,17 @@ def associations(release: RecordRelease, between: Iterable[tuple[int, int]]) -> 
     return sorted(rows, key=lambda row: -abs((row.after or 0) - (row.before or 0)))
 
 
-def coefficient_flags(comparison: Compared, tolerances: Tolerances) -> tuple[Flags, np.ndarray]:
-    """Changes of an analysis's coefficients, and which are beyond the tolerances: by the rule for all figures, or
-    because their standard error changes by too large a factor, or because they can no longer be estimated."""
+def coefficient_flags(comparison: Compared, tolerances: Tolerances) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Changes of an analysis's coefficients in standard errors, which are beyond the tolerances, and which by change
+    and by errors: also beyond are those whose standard error changes by too large a factor or that can no longer be
+    estimated."""
     before = comparison.before
-    changes = flags(before.estimate, comparison.after, before.se, True, tolerances)
+    errors, _, *beyond = flags(before.estimate, comparison.after, before.se, True, tolerances)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = comparison.se_after / before.se
         is_wide = (ratio > tolerances.se_ratio) | (ratio < 1 / tolerances.se_ratio)
     lost = comparison.usable & ~np.isfinite(comparison.after)
-    return changes, comparison.usable & (changes.by_change | changes.by_errors | is_wide | lost)
+    return errors, comparison.usable & (beyond[0] | beyond[1] | is_wide | lost), beyond
 
 
 def coefficient_name(comparison: Compared, i: int) -> str:
@@ -539,13 +534,13 @@ def coefficient_name(comparison: Compared, i: int) -> str:
 
 def coefficient_figures(comparison: Compared, analysis: AnalysisPlan, tolerances: Tolerances) -> list[Figure]:
     """Every coefficient of an analysis; those that the original does not estimate are no losses."""
-    changes, flagged = coefficient_flags(comparison, tolerances)
+    errors, flagged, _ = coefficient_flags(comparison, tolerances)
     before, figures = comparison.before, []
     for i, is_usable in enumerate(comparison.usable.tolist()):
         is_lost = is_usable and not np.isfinite(comparison.after[i])
         why = int((comparison.why if is_lost else before.why)[i])
-        values = (before.estimate[i], before.se[i], comparison.after[i], comparison.se_after[i], changes.errors[i])
-        estimate, se, after, se_after, errors = (optional(value) if is_usable else None for value in values)
+        values = (before.estimate[i], before.se[i], comparison.after[i], comparison.se_after[i], errors[i])
+        estimate, se, after, se_after, moved = (optional(value) if is_usable else None for value in values)
         figures.append(
             Figure(
                 kind="coefficient",
@@ -557,7 +552,7 @@ def coefficient_figures(comparison: Compared, analysis: AnalysisPlan, tolerances
                 se=se,
                 after=after,
                 se_after=se_after,
-                errors=errors,
+                errors=moved,
                 flagged=bool(flagged[i]),
                 note="lost" if is_lost else "" if is_usable else "not estimable",
                 why=WHY[why] if is_lost or not is_usable else "",
@@ -572,11 +567,11 @@ def coefficients(release: RecordRelease, plan: Plan, tolerances: Tolerances) -> 
     collection = Collection("coefficient", "regression coefficients", tolerances)
     for analysis in plan.analyses:
         comparison, who = compare(release, analysis, reported=True), f"analysis '{analysis.name}'"
-        changes, flagged = coefficient_flags(comparison, tolerances)
+        _, flagged, beyond = coefficient_flags(comparison, tolerances)
         used = [variable(name, plan, release.data, who) for name in (*analysis.columns, *analysis.by)]
         columns = [*(use.column for use in used), *([weight] if analysis.weighted else [])]
         can_change = alterable.can_change((use.attribute for use in used if use.attribute is not None), columns)
-        collection.count(changes, comparison.usable & can_change, flagged, can_change)
+        collection.count(beyond, comparison.usable & can_change, flagged, can_change)
         collection.keep(coefficient_figures(comparison, analysis, tolerances))
     return collection
 

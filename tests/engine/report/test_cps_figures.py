@@ -32,7 +32,7 @@ def test_page_one_tells_the_worst_loss_of_all_and_no_coefficient_alone(releases:
     for stated, table in ((9.7, "Race × AvgHrs"), (8.6, "EmpTyp × Race"), (6.6, "MS × Race"), (4.2, "pay")):
         assert near(stated, [by[table] for by in by_tables]), table
     for (made, _), by in zip(releases.values(), by_tables, strict=True):
-        first = largest(made.utility.figures, 1)[0]
+        first = largest(made.utility.figures)[0]
         assert first.errors == max(by.values()) > by["pay"] and first.of != "pay"
 
 

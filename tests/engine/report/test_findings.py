@@ -98,15 +98,15 @@ def test_a_bundle_is_found_by_its_folder(case: Case, tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_findings_are_written_as_python_would_and_read_without_their_text(case: Case) -> None:
+def test_findings_are_written_as_python_would(case: Case) -> None:
     exposed = replace(case.findings.exposure, matches_after=1e-7, small_after=12345678901234567)
     found = replace(case.findings, exposure=exposed, cover=replace(case.findings.cover, survey='é "\\\n\x1f{ [,:'))
     text = found.to_json()
     assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
-    unknown = replace(found, exposure=replace(exposed, matches_after=np.float64("nan"), small_after=3))
-    assert unknown.as_read() == Findings.from_json(unknown.to_json()) != unknown
+    unknown = replace(case.findings.exposure, matches_after=np.float64("nan"))
+    assert Findings.from_json(replace(case.findings, exposure=unknown).to_json()).exposure.matches_after is None
     with pytest.raises(EngineError, match="has format 4"):
-        replace(found, format=4).as_read()
+        Findings.from_json(replace(case.findings, format=4).to_json())
 
 
 @pytest.mark.parametrize("package", [engine.report, engine.decision])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, TolerancePlan
@@ -19,10 +20,12 @@ from engine.report import losses
 from engine.report.facts import NewValue, Tally, Tolerances
 from engine.report.losses import (
     Alterable,
+    Batch,
     Cells,
     Collection,
     by_size,
     by_table,
+    fisher_error,
     flagged_of,
     flags,
     group_of,
@@ -187,21 +190,6 @@ def test_every_flagged_figure_is_held_however_few_others_are(strict: Case, monke
     assert sum(figure.flagged is False for figure in use.figures) <= 3
 
 
-def test_counts_of_a_figure_are_within_its_group(case: Case) -> None:
-    """Counted again from the records, the group of a table without places being its first attribute."""
-    old, new = codes(case)
-    domain = case.realisation.data.domain
-    of_two = [figure for figure in case.findings.utility.figures if figure.kind == "percentage of two attributes"]
-    assert of_two
-    for figure in of_two:
-        first, second = (domain.index(name) for name in figure.of.split(" × "))
-        group = domain.attributes[first].levels.index(figure.group.partition(": ")[2])
-        level = domain.attributes[second].levels.index(figure.what.partition(": ")[2])
-        for table, n, within in ((old, figure.n, figure.within), (new, figure.n_after, figure.within_after)):
-            assert n == ((table[:, first] == group) & (table[:, second] == level)).sum()
-            assert within == (table[:, first] == group).sum()
-
-
 PLACES = MechanismPlan("trs", (("rate", ("0.1",)), ("hierarchy", ("region+town",))))
 
 
@@ -338,20 +326,14 @@ def test_one_rule_for_all_figures():
     before = np.array([10.0, 10.0, 10.0, 0.01, 0.0, 5.0])
     after = np.array([10.5, 11.5, 11.5, 0.5, 3.0, 5.0])
     error = np.array([0.1, 6.0, 1.0, 1.0, 1.0, np.nan])
-    changes = flags(before, after, error, np.array([True, True, True, True, True, False]), DEFAULT)
-    assert changes.by_errors.tolist() == [True, False, False, False, True, False]
+    is_large = np.array([True, True, True, True, True, False])
+    _, asked, by_change, by_errors = flags(before, after, error, is_large, DEFAULT)
+    assert by_errors.tolist() == [True, False, False, False, True, False]
     # the second does not stand out from 0; the fourth is 49 times itself and still next to nothing
-    assert changes.by_change.tolist() == [False, False, True, False, False, False]
-    assert changes.asked.tolist() == [True, True, True, True, True, False]
-    few = flags(before, after, error, False, DEFAULT)
-    assert not few.by_change.any() and (few.by_errors == changes.by_errors).all()
-
-
-def test_a_figure_of_the_whole_recommendation_counts_what_can_change(case: Case):
-    flagged, eligible = flagged_of(case.findings.utility)
-    tallies = case.findings.utility.tallies
-    assert flagged == sum(t.flagged for t in tallies) and eligible == sum(t.eligible for t in tallies)
-    assert all(t.flagged <= t.eligible <= t.compared - t.unchangeable for t in tallies)
+    assert by_change.tolist() == [False, False, True, False, False, False]
+    assert asked.tolist() == [True, True, True, True, True, False]
+    _, _, few_by_change, few_by_errors = flags(before, after, error, False, DEFAULT)
+    assert not few_by_change.any() and (few_by_errors == by_errors).all()
 
 
 def test_cells_are_counted_once_however_many_declared_tables_hold_them(case: Case):
@@ -399,3 +381,109 @@ def test_an_analysis_without_a_swapped_attribute_is_not_in_the_denominator(case:
     (tally,) = (t for t in utility(_release(case, plan), plan).tallies if t.kind == "regression coefficients")
     assert tally.unchangeable == len(case.realisation.data.domain.attributes[names.index(others[0])].levels)
     assert tally.eligible == tally.compared - tally.unchangeable > 0
+
+
+def test_percentages_weighted_and_not(case: Case):
+    old, new = codes(case)
+    weight = column(case, "w")
+    domain = case.realisation.data.domain
+    for weighted, by in ((False, np.ones(N)), (True, weight)):
+        figures = [f for f in case.findings.utility.figures if f.weighted == weighted and f.of == "A × B"]
+        assert figures
+        for f in figures:
+            level = [domain.attributes[j].levels.index(t.partition(": ")[2]) for j, t in enumerate((f.group, f.what))]
+            here, there = ((c[:, :2] == level).all(axis=1) for c in (old, new))
+            of, of_after = (c[:, 0] == level[0] for c in (old, new))
+            assert f.before == pytest.approx(100 * by[here].sum() / by[of].sum())
+            assert f.after == pytest.approx(100 * by[there].sum() / by[of_after].sum())
+            assert (f.n, f.n_after) == (here.sum(), there.sum())
+            assert (f.within, f.within_after) == (of.sum(), of_after.sum())
+            assert f.relative == pytest.approx((f.after - f.before) / f.before)  # type: ignore[operator]
+            assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)  # type: ignore[arg-type]
+
+
+def test_means(case: Case):
+    old, new = codes(case)
+    x = column(case, "x")
+    figures = {(f.of, f.group): f for f in case.findings.utility.figures if f.kind == "mean" and not f.weighted}
+    assert all(f.of not in ("x", "y") for f in figures.values()), "the mean of all records stays and is not listed"
+    level = next(group for of, group in figures if of == "x by B")
+    code = case.realisation.data.domain.attributes[1].levels.index(level.removeprefix("B: "))
+    got = figures["x by B", level]
+    assert got.before == pytest.approx(x[old[:, 1] == code].mean())
+    assert got.after == pytest.approx(x[new[:, 1] == code].mean())
+    assert got.se == pytest.approx(x[old[:, 1] == code].std(ddof=1) / np.sqrt(got.n))  # type: ignore[arg-type]
+    assert got.errors == pytest.approx(abs(got.after - got.before) / got.se)  # type: ignore[operator]
+
+
+def test_associations_against_scipy(case: Case):
+    old, new = codes(case)
+    names = case.realisation.data.domain.names
+    changes = [abs(row.after - row.before) for row in case.findings.utility.associations]  # type: ignore[operator]
+    assert changes == sorted(changes, reverse=True) and changes[0] > changes[-1] >= 0
+    for row in case.findings.utility.associations:
+        i, j = (names.index(name) for name in row.of.split(" × "))
+        for table, got in ((old, row.before), (new, row.after)):
+            counts = np.zeros((table[:, i].max() + 1, table[:, j].max() + 1))
+            np.add.at(counts, (table[:, i], table[:, j]), 1)
+            phi2 = chi2_contingency(counts, correction=False).statistic / N
+            wanted = np.sqrt(phi2 / (1 + phi2)) if row.what[-1] == "C" else np.sqrt(phi2 / (min(counts.shape) - 1))
+            assert got == pytest.approx(wanted)
+
+
+def test_coefficients_by_least_squares(case: Case):
+    rows = [figure for figure in case.findings.utility.figures if figure.kind == "coefficient"]
+    old, new = codes(case)
+    x = column(case, "x")
+
+    def fit(table: np.ndarray) -> np.ndarray:
+        design = [np.ones(N), table[:, 0] == 1, table[:, 0] == 2, table[:, 1] == 1, table[:, 3] == 1]
+        return np.linalg.lstsq(np.column_stack(design).astype(float), x, rcond=None)[0]
+
+    by_name = {row.what: row for row in rows}
+    for k, name in enumerate(("Intercept", "A: a1", "A: a2", "B: b1", "D: d1")):
+        assert by_name[name].before == pytest.approx(fit(old)[k])
+        assert by_name[name].after == pytest.approx(fit(new)[k])
+    for row in rows:
+        assert row.errors is not None and row.se is not None and row.se_after is not None and row.relative is not None
+        assert row.before is not None and row.after is not None
+        by_change = abs(row.relative) > 0.1 and abs(row.before) > 1.96 * row.se
+        assert row.flagged == (row.errors > 1.96 or by_change or not 1 / 1.1 <= row.se_after / row.se <= 1.1)
+
+
+def test_among_many_attributes_only_unchanged_pairs_are_passed_over(case: Case, monkeypatch: pytest.MonkeyPatch):
+    release = _release(case, case.study.plan)
+    every = losses.associations(release, losses.pairs(release, range(4)))
+    monkeypatch.setattr(losses, "_MANY", 2)
+    some = losses.associations(release, losses.pairs(release, range(4)))
+    old, new = codes(case)
+    changed = {case.realisation.data.domain.names[j] for j in range(4) if (old[:, j] != new[:, j]).any()}
+    assert set(some) == {row for row in every if changed.intersection(row.of.split(" × "))}
+    assert 0 < len(some) < len(every)
+    assert all(row.before == row.after for row in every if row not in some)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n", "errors", "flagged"),
+    [
+        (0.5, 0.3, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.3)), True),
+        (0.5, 0.46, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.46)), False),
+        (0.5, 0.44, 103, 10 * (np.arctanh(0.5) - np.arctanh(0.44)), True),  # 12 % of its value
+        (0.1, 0.05, 103, 10 * (np.arctanh(0.1) - np.arctanh(0.05)), False),  # within noise of 0
+        (0.7, 0.7, 103, 0.0, False),
+        (-0.2, 0.2, 19, 8 * np.arctanh(0.2), False),
+    ],
+)
+def test_a_change_is_counted_in_standard_errors_of_fishers_z(
+    before: float, after: float, n: int, errors: float, flagged: bool
+) -> None:
+    collection = Collection("correlation", "correlations", DEFAULT)
+    arrays = (np.array([value], float) for value in (n, n, before, after, fisher_error(before, after, n)))
+    collection.add(Batch("x × y", [""], ["Pearson's r"], *arrays), True)
+    assert [figure.errors for figure in collection.figures] == ([pytest.approx(errors)] if errors else [])
+    assert collection.tally.flagged == flagged and collection.tally.eligible == 1
+
+
+def test_three_records_give_no_standard_error() -> None:
+    assert np.isnan(fisher_error(0.5, 0.3, 3))
+    assert fisher_error(0.6, 0.6, 67) == pytest.approx((1 - 0.36) / 8)
