@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any
 
@@ -403,7 +403,7 @@ class KeyTable:
     small_cells: int
     small_records: int
     uniques: int
-    levels: dict[str, tuple[tuple[str, int], ...]]
+    levels: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
 
 def key_table(raw: RawTable, plan: Plan, attributes: Sequence[str] | None = None, n_rule: int = N_RULE) -> KeyTable:

@@ -16,7 +16,7 @@ from engine.data.table import ContingencyTable, occupied
 from engine.measures.reanalysis import interval_overlap
 from engine.models.analyses import compare
 from engine.models.record_release import RecordRelease, numbers_of
-from engine.plan.coding import code
+from engine.plan.coding import N_RULE, KeyTable, code
 from engine.release.records import ReleasedTable
 from engine.report.losses import MOST_CELLS, association, coefficient_figures, model_rows, tolerances_of
 from engine.study.keys import key_path, read_key
@@ -37,36 +37,16 @@ SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 49), (50, None))
 """Sizes of cells that are counted together: from, to (None: no end)."""
 
 
-@dataclass(frozen=True)
-class Occupancy:
-    """How full a table is.
-
-    ``combinations`` are the cells that could be, ``cells`` those that hold a record; ``ones`` and ``twos`` are cells of
-    one and of two records (so ``ones`` is also the number of records that stand alone).
-    """
-
-    n_records: int
-    combinations: int
-    cells: int
-    ones: int
-    twos: int
-
-    @property
-    def in_small(self) -> int:
-        """Records in cells of one or two."""
-        return self.ones + 2 * self.twos
-
-    @classmethod
-    def of(cls, counts: np.ndarray, sizes: Sequence[int]) -> Occupancy:
-        """That of cells with these ``counts`` of records, in a table of these numbers of levels."""
-        return cls(int(counts.sum()), prod(sizes), len(counts), int((counts == 1).sum()), int((counts == 2).sum()))
-
-
-def occupancy(table: ContingencyTable, names: Sequence[str]) -> Occupancy:
-    """The :class:`Occupancy` of the margin over some attributes."""
+def occupancy(table: ContingencyTable, names: Sequence[str]) -> KeyTable:
+    """The :class:`KeyTable` of the margin over some attributes; a cell of one or two records is small."""
     attributes = table.domain.indices(tuple(names))
     _, counts, _ = table.margin(attributes)
-    return Occupancy.of(counts, [table.domain.shape[j] for j in attributes])
+    return _key_table(counts, [table.domain.shape[j] for j in attributes])
+
+
+def _key_table(counts: np.ndarray, sizes: Sequence[int]) -> KeyTable:
+    small = counts[counts < N_RULE]
+    return KeyTable(int(counts.sum()), prod(sizes), len(counts), len(small), int(small.sum()), int((small == 1).sum()))
 
 
 @dataclass(frozen=True)
@@ -164,8 +144,8 @@ class SmallCells(NamedTuple):
     """The keys' table before and after, and its cells by size, one entry for each of :data:`SIZES`.  Of the ``exposed``
     records that stand in cells of one or two in the original, ``unaltered`` still do, with all their own keys."""
 
-    before: Occupancy
-    after: Occupancy
+    before: KeyTable
+    after: KeyTable
     cells_before: np.ndarray
     cells_after: np.ndarray
     exposed: int
@@ -182,9 +162,9 @@ def small_cells(realisation: Remade, keys: Sequence[str]) -> SmallCells:
     for codes in (before, after):
         _, cell = occupied(codes, shape, data.n_records)
         counts = np.bincount(cell)
-        tables.append(Occupancy.of(counts, shape))
+        tables.append(_key_table(counts, shape))
         of_size.append(np.array([np.sum((counts >= low) & (counts <= (high or len(cell)))) for low, high in SIZES]))
-        is_small.append(counts[cell] <= 2)
+        is_small.append(counts[cell] < N_RULE)
     is_unaltered = np.all([a == b for a, b in zip(before, after, strict=True)], axis=0)
     exposed, still = is_small[0], is_small[0] & is_small[1] & is_unaltered
     return SmallCells(tables[0], tables[1], of_size[0], of_size[1], int(exposed.sum()), int(still.sum()))

@@ -40,11 +40,6 @@ class AreaRow:
     persons_new: int
     attributes_new: tuple[str, ...]
 
-    @property
-    def change(self) -> float:
-        """Relative change of the persons."""
-        return relative_change(self.persons_before, self.persons_after)
-
 
 @dataclass(frozen=True)
 class LevelRow:
@@ -130,7 +125,7 @@ def place_changes(
     for h in range(len(places)):
         level, areas = _level(realisation, places[: h + 1], [name for name in attributes if name not in places])
         levels.append(level)
-        rows += sorted(areas, key=lambda row: (-abs(row.change), -row.distance))
+        rows += sorted(areas, key=lambda a: (-abs(relative_change(a.persons_before, a.persons_after)), -a.distance))
     return tuple(levels), tuple(rows)
 
 

@@ -15,10 +15,10 @@ from engine.decision.statements import words
 from engine.decision.states import meant_run
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
 from engine.models.record_release import RecordRelease
-from engine.plan.coding import N_RULE, KeyTable
+from engine.plan.coding import N_RULE
 from engine.plan.households import places_in
 from engine.release.records import ReleasedTable
-from engine.report.describe import SIZES, Changes, Occupancy, changes, one_table, remade, weighted_levels
+from engine.report.describe import SIZES, Changes, changes, one_table, remade, weighted_levels
 from engine.report.describe import associations as associations_of
 from engine.report.describe import coefficients as coefficients_of
 from engine.report.describe import small_cells as cells_of
@@ -134,7 +134,7 @@ def cells(study: Study, release: Remade, which: Which) -> None:
     keys = study.plan.keys
     small = state.get().memo.get("cells", which, lambda: cells_of(release, keys))
     st.markdown(f"The table crosses {text.plural(len(keys), 'key')}: {text.listed(keys)}.")
-    small_cells.draw(*(_key_table(counts) for counts in (small.after, small.before)))
+    small_cells.draw(small.after, small.before)
     st.markdown(
         markdown(
             "Of the {} that {} in {} in the original, **{:,}** {} so in the release too, all keys as they were. An"
@@ -167,11 +167,6 @@ def cells(study: Study, release: Remade, which: Which) -> None:
         },
         alt="Cells of the keys' table by size, before and after",
     )
-
-
-def _key_table(counts: Occupancy) -> KeyTable:
-    small = counts.ones + counts.twos
-    return KeyTable(counts.n_records, counts.combinations, counts.cells, small, counts.in_small, counts.ones, {})
 
 
 def altered(release: Remade, changed: Changes) -> None:

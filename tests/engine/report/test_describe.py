@@ -37,10 +37,9 @@ def test_occupancy_recounted() -> None:
     names = ("A", "C", "F")
     cells = Counter(zip(*(data.codes[data.domain.index(name)].tolist() for name in names), strict=True))
     table = occupancy(data.table, names)
-    assert (table.n_records, table.combinations, table.cells) == (data.n_records, 8, len(cells))
-    assert table.ones == sum(n == 1 for n in cells.values())
-    assert table.twos == sum(n == 2 for n in cells.values())
-    assert table.in_small == table.ones + 2 * table.twos
+    assert (table.n_records, table.possible, table.cells) == (data.n_records, 8, len(cells))
+    ones, twos = (list(cells.values()).count(n) for n in (1, 2))
+    assert (table.uniques, table.small_cells, table.small_records) == (ones, ones + twos, ones + 2 * twos)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +107,7 @@ def test_small_cells_recounted(made: Made) -> None:
     sizes = [Counter(column) for column in cells]
     by_size = small_cells(release, plan.keys)
     assert by_size.before == occupancy(release.data.table, plan.keys)
-    assert (by_size.after.cells, by_size.after.ones) == (len(sizes[1]), list(sizes[1].values()).count(1))
+    assert (by_size.after.cells, by_size.after.uniques) == (len(sizes[1]), list(sizes[1].values()).count(1))
     for counted, size in ((by_size.cells_before, sizes[0]), (by_size.cells_after, sizes[1])):
         assert counted.tolist() == [sum(low <= n <= (high or 10**9) for n in size.values()) for low, high in SIZES]
         assert counted.sum() == len(size)
