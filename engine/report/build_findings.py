@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import time
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.common import __version__
-from engine.decision.states import STATES, meant_run
+from engine.decision.states import meant_run
 from engine.measures.planned import sensitive
 from engine.mechanisms import mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
@@ -20,7 +18,6 @@ from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.report.audit import checks
 from engine.report.context import ReportContext, measure_rows, recommendation, report_context, the_map
-from engine.report.describe import occupancy
 from engine.report.detected import detected_once, suspected
 from engine.report.exposed import discarded, exposure
 from engine.report.extent import extent
@@ -75,7 +72,6 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
     fewest = int(context.view.measures[context.view.risk].values.get("n_rule", 3))
     coefficient_runs, analysis_runs = side_by_side(context, release)
     losses = utility(release, plan)
-    keys_table = occupancy(realisation.data.table, plan.keys)
     return Findings(
         format=FORMAT,
         cover=_cover(context),
@@ -85,10 +81,6 @@ def findings(study: Study, realisation: Remade, order: np.ndarray | None = None)
             intruder=redact(plan.threat.intruder),
             public_files=redact.all(file_names(plan)),
             harm=redact(plan.threat.harm),
-            combinations=keys_table.possible,
-            cells=keys_table.cells,
-            ones=keys_table.uniques,
-            twos=keys_table.small_cells - keys_table.uniques,
         ),
         approved=_approved(context),
         recommendation=recommendation(context),
@@ -152,7 +144,6 @@ def _cover(context: ReportContext) -> Cover:
         changes=redact(about.changes),
         overlaps=redact(about.overlaps),
         state=state,
-        state_words=STATES[state],
         recommended=time.strftime("%Y-%m-%d", time.gmtime(context.choice.at)) if context.choice else "",
         number=status.number if has_decision else "",
         conditions=redact(status.conditions) if has_decision else "",
@@ -223,11 +214,4 @@ def _certificate(context: ReportContext, realisation: Remade) -> Certificate:
     stored = view.results.values[(view.results.scenario == index) & (view.results.replicate == meant)]
     remade = np.array([realisation.figures[str(call)] for call in view.measures])
     close = (np.abs(stored - remade) <= _CLOSE * np.maximum(1, np.abs(stored))) | (np.isnan(stored) & np.isnan(remade))
-    versions = [("Python", platform.python_version())]
-    for name in ("numpy", "pyarrow", "numba"):
-        try:
-            versions.append((name, version(name)))
-        except PackageNotFoundError:
-            versions.append((name, "absent"))
-    stream = int(context.study.about.get("stream_version", 0))
-    return Certificate(len(remade), int(close.sum()), __version__, stream, tuple(versions))  # one run at most
+    return Certificate(len(remade), int(close.sum()), __version__)  # one run at most

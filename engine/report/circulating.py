@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.errors import EngineError
 from engine.common.untrusted import plain_json
+from engine.decision.states import STATES
 from engine.report import documents
 from engine.report.facts import MISFITS
 
@@ -72,7 +73,7 @@ def read_copy(text: str) -> dict[str, Any]:
 
 def page(findings: Findings) -> str:
     """Return the copy as a page of HTML."""
-    return documents.html("circulating.html", copy=circulating(findings))
+    return documents.html("circulating.html", copy=circulating(findings), states=STATES)
 
 
 def write_circulating(findings: Findings, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Board bundles of earlier formats: 1 with a file of members and one of the chair, 2 with more fields."""
+"""Board bundles of earlier formats: 1 with a file of members and one of the chair, 2 and 3 with more fields."""
 
 from __future__ import annotations
 
@@ -69,9 +69,15 @@ _GONE = {
     "extent": ("told", "by_tables"),
 }
 """Fields of formats 1 and 2 that nothing reads, by the place of their record."""
+_GONE_SINCE_3 = {
+    "cover": ("state_words",),
+    "threat": ("combinations", "cells", "ones", "twos"),
+    "certificate": ("platform", "stream_version"),
+}
+"""The same of formats 1 to 3."""
 _TEXTS = {
     "bound", "by", "by_tables", "told", "plan_changes", "policy", "asked", "step", "counts", "kind", "table", "level",
-    "title", "severity", "of", "why", "published",
+    "title", "severity", "of", "why", "published", "state_words", "platform",
 }  # fmt: skip
 _PARTS = _TEXTS | {
     "hellinger", "hellinger_large", "fewest", "small_cells", "moved", "moved_low", "moved_high", "least", "mean",
@@ -85,27 +91,29 @@ _PARTS = _TEXTS | {
 def read_plain(text: str, where: str) -> Any:
     """Return the plain values of a board's file in the format of today, whichever wrote it."""
     plain = plain_json(text, where)
-    if isinstance(plain, dict) and plain.get("format") in (1, 2):
-        plain = _as_format_3(plain, where)
+    if isinstance(plain, dict) and plain.get("format") in (1, 2, 3):
+        plain = _as_format_4(plain, where)
     for check in plain.get("checks") or () if isinstance(plain, dict) else ():
         if isinstance(check, dict) and isinstance(check.get("found"), str):  # words, before they were statements
             check["found"] = _recorded(check["found"], "fact")
     return plain
 
 
-def _as_format_3(plain: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the plain values of a file of format 1 or 2 in format 3.
+def _as_format_4(plain: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the plain values of a file of format 1 to 3 in format 4.
 
     Coarse changes have no place there: a caution says that they are left out.
     """
-    rate = _record(plain.get("members_rate"))
-    published = _record(_record(plain.get("recognised")).get("tables")).get("published")
-    if plain["format"] == 1:
+    number, rate = plain["format"], _record(plain.get("members_rate"))
+    tables = _record(plain.get("recognised")).get("tables")
+    if number == 1:
         plain["utility"] = _with_figures(_record(plain.get("utility")))
-    for place, names in _GONE.items():
+    for place, names in (_GONE_SINCE_3 | (_GONE if number < 3 else {})).items():
         for record in _records(plain, place.split(".") if place else []):
             for name in names:
                 _check_parts(record.pop(name, None), name, where)
+    if number == 3:
+        return plain | {"format": 4}
     advice, approved = (_record(plain.get(name)) for name in ("recommendation", "approved"))
     if (rate.get("step", "exact"), rate.get("counts", "exact")) != ("exact", "exact"):
         advice["cautions"] = [*(advice.get("cautions") or ()), COARSE]
@@ -117,8 +125,8 @@ def _as_format_3(plain: dict[str, Any], where: str) -> dict[str, Any]:
         for row in approved.pop("changes", ())
     ]
     if plain.get("recognised"):
-        plain["recognised"] |= {"published": published}
-    return plain | {"format": 3, "recommendation": advice, "approved": approved}
+        plain["recognised"] |= {"published": _record(tables).get("published")}
+    return plain | {"format": 4, "recommendation": advice, "approved": approved}
 
 
 def _with_figures(utility: dict[str, Any]) -> dict[str, Any]:

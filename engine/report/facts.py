@@ -53,7 +53,6 @@ class Cover:
     changes: str
     overlaps: str
     state: State
-    state_words: str
     recommended: str
     number: str
     conditions: str
@@ -96,16 +95,12 @@ class Design:
 
 @dataclass(frozen=True)
 class Threat:
-    """What an intruder knows, and how many people stand alone or nearly alone under it in the original."""
+    """What an intruder knows and could do."""
 
     keys: tuple[str, ...]
     intruder: str
     public_files: tuple[str, ...]
     harm: str
-    combinations: int
-    cells: int
-    ones: int
-    twos: int
 
 
 @dataclass(frozen=True)
@@ -385,10 +380,8 @@ class Claims:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was made again and compared, and with which versions."""
+    """How many figures of the release were made again, how many of them came out equal, and with which version."""
 
     figures: int
     equal: int
     version: str
-    stream_version: int
-    platform: tuple[tuple[str, str], ...]

@@ -31,7 +31,7 @@ from engine.report.map_facts import Map, Recommendation
 from engine.report.recognised_facts import Recognised
 from engine.report.sheet_facts import Sheet
 
-FORMAT = 3
+FORMAT = 4
 BOARD = "board.json"
 """The file of a board bundle that holds the findings."""
 

@@ -60,6 +60,19 @@ def test_a_bundle_of_the_second_format_opens_without_the_fields_that_nothing_rea
         Findings.from_json(json.dumps(plain))
 
 
+def test_a_bundle_of_the_third_format_opens_and_holds_nothing_of_the_second() -> None:
+    plain, found = json.loads(old("random")), Findings.from_json(old("random"))
+    assert plain["format"] == 3 and found.format == FORMAT and plain["certificate"]["platform"]
+    assert pages(found) and Findings.from_json(found.to_json()) == found
+    for place, name, value in (
+        ("certificate", "platform", {"seed": 1}),
+        ("threat", "cells", "x7f3"),
+        ("map", "rechecked", 1),
+    ):
+        with pytest.raises(EngineError, match=f"{name}"):
+            Findings.from_json(json.dumps({**plain, place: {**plain[place], name: value}}))
+
+
 @pytest.mark.parametrize("folder", ["member", "."])
 def test_it_verifies(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(exist_ok=True)

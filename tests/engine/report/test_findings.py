@@ -105,8 +105,8 @@ def test_findings_are_written_as_python_would(case: Case) -> None:
     assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
     unknown = replace(case.findings.exposure, matches_after=np.float64("nan"))
     assert Findings.from_json(replace(case.findings, exposure=unknown).to_json()).exposure.matches_after is None
-    with pytest.raises(EngineError, match="has format 4"):
-        Findings.from_json(replace(case.findings, format=4).to_json())
+    with pytest.raises(EngineError, match="has format 5"):
+        Findings.from_json(replace(case.findings, format=5).to_json())
 
 
 @pytest.mark.parametrize("package", [engine.report, engine.decision])
