@@ -17,6 +17,7 @@ from engine.plan import AnalysisPlan, DecisionPlan, Plan, SpacePlan, TablePlan, 
 from engine.plan.entries import MechanismPlan
 from engine.release.records import ReleasedTable
 from engine.report import losses
+from engine.report.decision_pages import pages
 from engine.report.facts import NewValue, Tally, Tolerances
 from engine.report.losses import (
     Alterable,
@@ -35,6 +36,7 @@ from engine.report.losses import (
     utility,
 )
 from tests.engine.report.conftest import MECHANISMS, Case, N, case_of, plan_of
+from tests.engine.report.pages import text_of
 from tests.engine.report.recount import codes, column
 
 DEFAULT = Tolerances(0.1, 45, 1.96, 1.1)
@@ -402,20 +404,6 @@ def test_percentages_weighted_and_not(case: Case):
             assert f.flagged == (here.sum() > 45 and abs(f.relative) > 0.1)  # type: ignore[arg-type]
 
 
-def test_means(case: Case):
-    old, new = codes(case)
-    x = column(case, "x")
-    figures = {(f.of, f.group): f for f in case.findings.utility.figures if f.kind == "mean" and not f.weighted}
-    assert all(f.of not in ("x", "y") for f in figures.values()), "the mean of all records stays and is not listed"
-    level = next(group for of, group in figures if of == "x by B")
-    code = case.realisation.data.domain.attributes[1].levels.index(level.removeprefix("B: "))
-    got = figures["x by B", level]
-    assert got.before == pytest.approx(x[old[:, 1] == code].mean())
-    assert got.after == pytest.approx(x[new[:, 1] == code].mean())
-    assert got.se == pytest.approx(x[old[:, 1] == code].std(ddof=1) / np.sqrt(got.n))  # type: ignore[arg-type]
-    assert got.errors == pytest.approx(abs(got.after - got.before) / got.se)  # type: ignore[operator]
-
-
 def test_associations_against_scipy(case: Case):
     old, new = codes(case)
     names = case.realisation.data.domain.names
@@ -487,3 +475,14 @@ def test_a_change_is_counted_in_standard_errors_of_fishers_z(
 def test_three_records_give_no_standard_error() -> None:
     assert np.isnan(fisher_error(0.5, 0.3, 3))
     assert fisher_error(0.6, 0.6, 67) == pytest.approx((1 - 0.36) / 8)
+
+
+@pytest.mark.slow
+def test_an_exchanged_attribute_that_nobody_uses_is_named(case: Case, tmp_path: Path) -> None:
+    assert case.findings.utility.unused == ()
+    space = SpacePlan(swap_sizes=(1,), rates=("0.0537", "0.2113"), replicates=12)
+    parts: dict[str, Any] = {"keys": ("A", "D"), "analyse": ("A", "B"), "swap": ("D",), "analyses": (), "tables": ()}
+    measures = ("small_cells", "hellinger[attributes=A+D]")
+    found = case_of(tmp_path, plan_of(space=space, measures=measures, **parts)).findings
+    assert found.utility.unused == ("D",)
+    assert "No declared table or regression uses D" in text_of(pages(found))
