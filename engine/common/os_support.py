@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from engine.common.errors import EngineError
+from engine.common.errors import EngineError, UsageError
 from engine.common.processes import machine, was_left
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def writing(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
-            raise Unwritten(path, "its folder does not exist", "make it first") from None
+            raise UsageError(f"'{path.name}' could not be written: its folder does not exist; make it first") from None
         if getattr(error, "errno", None) is None and not is_full(path.parent):
             raise
         reason = reason_of(error, path.parent)

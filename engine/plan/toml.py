@@ -40,17 +40,17 @@ def plan_text(path: Path) -> str:
     """The text of a plan's file; what is no file of UTF-8 text, or a very large one, is refused by its name."""
     try:
         if kind := kind_of(path, follow=True):
-            raise UsageError(f"plan '{path.name}' is {kind}; give the file of a plan")
+            raise EngineError(f"plan '{path.name}' is {kind}; give the file of a plan")
         size = path.stat().st_size  # a plan of 10^5 attributes takes a tenth of the most
         if size > MOST_BYTES:
-            raise UsageError(
+            raise EngineError(
                 f"plan '{path.name}' has {size:,} bytes, and a plan has at most {MOST_BYTES:,}; is it the data?"
             )
         return read_plain(path, follow=True).decode("utf-8")
     except FileNotFoundError:
         raise UsageError(f"plan '{path.name}' does not exist; write a first one", Remedy.FIRST_PLAN) from None
     except UnicodeDecodeError:
-        raise UsageError(f"plan '{path.name}' is not UTF-8 text; save it as UTF-8") from None
+        raise EngineError(f"plan '{path.name}' is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
         raise EngineError(f"plan '{path.name[:100]}' could not be read: {reason}") from None

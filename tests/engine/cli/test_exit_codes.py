@@ -130,6 +130,48 @@ def test_data_that_are_not_there_are_wrong_usage_and_other_things_stand_in_the_w
     assert code_of(*command, data) == code
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "check", "{}", "--data", "czech"),
+        ("plan", "document", "{}", "--out", "d.html"),
+        ("plan", "lock", "{}", "--number", "1", "--by", "A"),
+        ("space", "czech", "--plan", "{}"),
+        ("sweep", "czech", "--study", "a.study", "--plan", "{}"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+@pytest.mark.parametrize(("named", "code"), [("nothing.toml", 2), ("folder", 1), ("study.toml", 1)])
+def test_a_plan_that_is_not_there_is_wrong_usage_and_a_thing_of_another_kind_stands_in_the_way(
+    words: tuple[str, ...], named: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "study.toml").write_bytes(b"SQLite format 3\0\xff\xfe")
+    assert code_of(*(word.format(named) for word in words)) == code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "init", "czech", "--out", "no/p.toml"),
+        ("plan", "propose", "czech", "--accept", "all", "--out", "no/p.toml"),
+        ("plan", "document", "p.toml", "--out", "no/p.html"),
+        ("datasets", "write", "czech", "--to", "no/czech.csv"),
+        ("sweep", "czech", "--study", "no/a.study"),
+        ("sweep", "czech", "--study", "a.study", "--key-file", "no/a.key"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_folder_of_nothing_to_write_to_is_wrong_usage(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    assert code_of("plan", "init", "czech", "--out", "p.toml") == 0
+    assert code_of(*words) == 2
+    assert "folder" in capsys.readouterr().err and [*tmp_path.iterdir()] == [tmp_path / "p.toml"]
+
+
 @pytest.mark.parametrize(("key", "code"), [("nothing", 2), ("folder", 1), ("text", 1)])
 def test_a_key_that_is_not_there_is_wrong_usage_and_a_file_without_one_stands_in_the_way(
     key: str, code: int, tmp_path: Path

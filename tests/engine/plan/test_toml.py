@@ -119,7 +119,7 @@ def test_reading_a_file_names_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^plan 'plan\.toml': unknown section 'spase'"):
         read_plan(path)
     path.write_bytes(b"# \xff")
-    with pytest.raises(UsageError, match=r"plan 'plan\.toml' is not UTF-8 text"):
+    with pytest.raises(EngineError, match=r"plan 'plan\.toml' is not UTF-8 text"):
         read_plan(path)
     with pytest.raises(UsageError, match=r"plan 'none\.toml' does not exist"):
         read_plan(tmp_path / "none.toml")
@@ -231,7 +231,7 @@ def test_a_folder_a_device_and_a_very_large_file_are_no_plans(tmp_path: Path) ->
     large = tmp_path / "large.toml"
     with large.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(UsageError, match="is it the data"):
+    with pytest.raises(EngineError, match="is it the data"):
         read_plan(large)
 
 
@@ -242,7 +242,7 @@ def test_a_pipe_and_an_endless_file_are_refused_and_not_waited_for(tmp_path: Pat
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "endless.toml").symlink_to("/dev/zero")
     for name, kind in (("pipe.toml", "a named pipe"), ("endless.toml", "a device")):
-        with pytest.raises(UsageError, match=f"plan '{name}' is {kind}; give the file of a plan"):
+        with pytest.raises(EngineError, match=f"plan '{name}' is {kind}; give the file of a plan"):
             read_plan(tmp_path / name)
 
 
