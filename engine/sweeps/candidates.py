@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import product
+from itertools import chain, product
 from math import comb
 from typing import Any
 
@@ -33,6 +33,7 @@ from engine.plan import MechanismPlan, Plan
 from engine.release import space
 from engine.release.parameter import Setting
 from engine.release.reader_view import columns_beside, exchange_is_void
+from engine.release.scenarios import RunStatus
 from engine.release.space import (
     EqualPartners,
     Impossibility,
@@ -171,12 +172,14 @@ def scenarios_of(
     *,
     listed: bool = True,
     tell: Callable[[str], object] | None = None,
+    change: list[bool] | None = None,
 ) -> tuple[ReleaseSpecs, space.Space | None]:
     """All scenarios of a plan over these data, and the space of the random swap where that is among its mechanisms.
 
     Every other mechanism is tried once here, so that data which do not allow it are refused before anything is run.
     Where the plan searches, the random swap has none yet: it gets them while it is searched.  ``listed`` false leaves
-    it out, where its swaps are only counted.  ``tell`` is told what mechanisms say of their candidates.
+    it out, where its swaps are only counted.  ``tell`` is told what mechanisms say of their candidates; ``change``
+    receives for each of these whether some draw on trial changes a record.
     """
     specs, listed_space = ReleaseSpecs.of([], data.domain.names), None
     if plan.swaps_at_random and not plan.space.search and listed:
@@ -186,7 +189,7 @@ def scenarios_of(
     others: dict[ReleaseSpec, None] = {}
     for declared in plan.mechanisms:
         if not mechanism(declared.name).by_roles:
-            others |= dict.fromkeys(record_scenarios(declared, plan, data, tell))
+            others |= dict.fromkeys(record_scenarios(declared, plan, data, tell, change))
     return specs.joined(ReleaseSpecs.of(others)), listed_space
 
 
@@ -196,12 +199,17 @@ def _run(known: ReleaseSpecs) -> Specs:
 
 
 def record_scenarios(
-    declared: MechanismPlan, plan: Plan, data: Microdata, tell: Callable[[str], object] | None = None
+    declared: MechanismPlan,
+    plan: Plan,
+    data: Microdata,
+    tell: Callable[[str], object] | None = None,
+    change: list[bool] | None = None,
 ) -> list[ReleaseSpec]:
     """Every combination of a mechanism's grid as a scenario; equal ones once.
 
     Each is fitted and drawn once on trial, so that a sweep does not stop half-way at what these data do not allow.
-    ``tell`` is told what the mechanism says of them.
+    ``tell`` is told what the mechanism says of them, ``change`` receives whether some of :data:`_IDLE` draws on trial
+    changes a record.
     """
     made = mechanism(declared.name)
     names = [name for name, _ in declared.grid]
@@ -216,6 +224,9 @@ def record_scenarios(
         if fit not in fitted:
             fitted[fit] = made.fitted(setting)
         drawn = made.draw_replicate(fitted[fit], setting, bytes(32))
+        if change is not None:
+            more = (made.draw_replicate(fitted[fit], setting, bytes([n] * 32)) for n in range(1, _IDLE))
+            change.append(any(one.status != RunStatus.NOOP for one in chain([drawn], more)))
         if tell is not None:
             own = made.remarks(fitted[fit], setting, drawn) if made.remarks is not None else ()
             for text in (*_guessed(declared.name, turned_back(drawn.tables)), *own):
@@ -315,6 +326,8 @@ def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str,
 
 Way = tuple[tuple[str, str], ...]
 """The parameters of a random swap that differ from the swap as published, as canonical texts; empty for that."""
+_IDLE = 20
+"""Draws on trial of a candidate of which none changes a record, from which on it is taken to change none."""
 _LOOKED_THROUGH, _TRIED, _PAIRS_TRIED = 500, 12, 300_000  # specs, those drawn on trial, and their pairs
 MOST_LOOKED_AT = 2_000
 """For up to so many specs and ways it is looked whether any two records may be exchanged."""
@@ -534,6 +547,22 @@ def check_meaning(plan: Plan, others: Iterable[ReleaseSpec]) -> None:
             # beside other candidates it would look as if it cost nothing
             if mechanism(spec.mechanism).exchanges and not any(_seen(call, plan, spec) for call in judged):
                 raise UsageError(f"of mechanism '{spec.mechanism}' {_sentence(judged[0], plan, [spec], True)}")
+
+
+def refuse_idle(plan: Plan, n_records: int, change: Sequence[bool]) -> None:
+    """Refuse a plan of which every release would be the original; ``change`` says of each candidate of other mechanisms
+    than the random swap whether draws on trial change a record."""
+    swaps = plan.swaps_at_random
+    if any(change) or (swaps and any(pairs_wanted(rate, n_records)[0] for rate in plan.space.rates)):
+        return
+    reasons = [f"rate {listed(plan.space.rates)} of {n_records:,} records rounds to zero"] if swaps else []
+    names = dict.fromkeys(f"'{one.name}'" for one in plan.mechanisms if not mechanism(one.name).by_roles)
+    if names:
+        reasons.append(f"{_IDLE} draws on trial of each candidate of {listed(names)} change no record")
+    raise UsageError(
+        f"every release is the original: {'; '.join(reasons)}. Let more records change, by a larger amount or by a "
+        "higher threshold of what is at risk"
+    )
 
 
 def _tabulated(call: MeasureCall, plan: Plan) -> frozenset[str]:

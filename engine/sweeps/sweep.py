@@ -61,7 +61,7 @@ from engine.study.map_reader import risk_utility_map
 from engine.study.runs import TABLES, RunTable
 from engine.study.study import Study
 from engine.sweeps.adaptive import NONE_TO_START, Search, most_runs, most_to_do, run_adaptively, run_search, search_of
-from engine.sweeps.candidates import check_meaning, counted, scenarios_of, swap_remarks
+from engine.sweeps.candidates import check_meaning, counted, refuse_idle, scenarios_of, swap_remarks
 from engine.sweeps.evaluator import Outcome, Question, check_countable, question_of
 from engine.sweeps.groups import Groups, TaskBatch, group, in_even_order
 from engine.sweeps.remake import remake, remake_cells, stream_of
@@ -145,13 +145,15 @@ def check_way_of_reading(study: Study, raw: RawTable) -> None:
 @dataclass(frozen=True)
 class Ready:
     """The coded data, the question that the plan asks of them, its scenarios, the space of the random swap where that
-    was listed, and what mechanisms say of their candidates."""
+    was listed, what mechanisms say of their candidates, and for each of these whether draws on trial ``change`` a
+    record (None: they were not looked at)."""
 
     data: Microdata
     question: Question
     specs: ReleaseSpecs
     space: Space | None
     remarks: tuple[str, ...] = ()
+    change: Sequence[bool] | None = None
 
 
 def ready(
@@ -178,11 +180,13 @@ def ready(
     if calls is None:
         check_decision(plan, question.calls)
     remarks: list[str] = []
-    specs, space = scenarios_of(plan, data, known, listed=listed or counted(plan, data) is None, tell=remarks.append)
+    change: list[bool] | None = [] if calls is None else None
+    listed = listed or counted(plan, data) is None
+    specs, space = scenarios_of(plan, data, known, listed=listed, tell=remarks.append, change=change)
     if calls is None:
         check_meaning(plan, [specs[i] for i in np.flatnonzero(~specs.by_roles).tolist()])
         remarks += swap_remarks(plan, data, space or counted(plan, data))
-    return Ready(data, question, specs, space, widest_first(remarks))
+    return Ready(data, question, specs, space, widest_first(remarks), change)
 
 
 def check_single_columns(data: Microdata) -> None:
@@ -223,6 +227,7 @@ def plan_problems(plan: Plan, raw: RawTable, tell: Callable[[str], object] | Non
     try:
         made = ready(raw, plan, listed=False)
         made.question.original()
+        refuse_idle(plan, made.data.n_records, made.change or ())
         for remark in method_remarks(made.remarks):
             if tell is not None:
                 tell(remark_text(remark))
@@ -337,6 +342,8 @@ def open_sweep(
         if old is None:
             check_seen(plan.data, raw.names)
         made = ready(raw, plan, old.measures if old else None, old.scenarios.specs if old else ())
+        if old is None:
+            refuse_idle(plan, made.data.n_records, made.change or ())
         study_key = _key_of(path, old, key)
         if old is None:
             create = Study.create_in_memory if path is None else partial(Study.create, path)

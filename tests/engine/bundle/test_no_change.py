@@ -228,7 +228,10 @@ def test_the_tables_that_are_written_are_compared(home: tuple[Path, RawTable], i
     refuse_original(made(moved), data)  # pay stays with its record
 
 
-def test_the_map_of_a_study_without_any_change_says_so(home: tuple[Path, RawTable], tmp_path: Path) -> None:
+def test_the_map_of_a_study_without_any_change_says_so(
+    home: tuple[Path, RawTable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.sweeps.sweep.refuse_idle", lambda *given: None)  # such studies were made
     nothing = replace(plan('\n[[mechanism]]\nname = "rds"\ns = 12\nrate = "0"\n'), keys=("work",))
     swept(home[1], nothing, tmp_path / "s.study")
     with Study.open(tmp_path / "s.study") as study:

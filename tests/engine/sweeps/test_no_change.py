@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.common.errors import EngineError, UsageError
+from engine.data.io.readers import read_table
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.measures import MEASURES, MeasureCall, call
 from engine.mechanisms import MECHANISMS
@@ -23,7 +25,7 @@ from engine.mechanisms import mechanism as mechanism_of
 from engine.mechanisms import names as mechanism_names
 from engine.mechanisms.base import Drawn
 from engine.models.record_release import RecordRelease
-from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan, plan_from_toml
 from engine.plan.coding import code
 from engine.plan.entries import PublishPlan
 from engine.plan.samples import open_source
@@ -37,8 +39,9 @@ from engine.sweeps.evaluator import Evaluator, Outcome, Question
 from engine.sweeps.groups import group_of
 from engine.sweeps.realisations import ALTERED_SHARE, figure
 from engine.sweeps.remake import Remade, released_columns, remake, stream_of
-from engine.sweeps.sweep import Ready, plan_problems, ready
+from engine.sweeps.sweep import Ready, open_sweep, plan_problems, ready
 from engine.sweeps.workers import SettlingExecutor
+from tests import every_mechanism
 from tests.examples import examples
 
 KEY = bytes(range(32))
@@ -495,3 +498,42 @@ def test_a_random_swap_of_everybody_that_brings_back_the_rows_is_the_original(le
     made = ready(RawTable(columns, 20, "test"), plan)
     row = Evaluator(made.question, KEY).run(group_of(made.specs[0], made.data.table), [1]).rows[0]
     assert row[2] == RunStatus.NOOP and row[3] == 0 and row[4:].tolist() == list(made.question.original().values())
+
+
+NOTHING = {
+    "random_swap": "",
+    "rds": 's = 30\nrate = "0"',
+    "dds": "s = 1",
+    "pram": 'theta = "0"',
+    "maps": "s = 1\nD = 2",
+    "smike": "s = 1\nn_mix = 1\nD = 2",
+    "cgs": 'strata = "sex"\nn_swap = 0',
+    "noise": 'c = "0"',
+    "cgs_noise": 'strata = "sex"\nn_swap = 0\nc = "0"',
+    "trs": 'rate = "0"\nhierarchy = "region"\nsimilar = "size"\nk = 0',
+    "survey_swap": 'rate = "0"\nswap = "sex"\nboundary = "work"',
+}
+"""A grid of each mechanism by which it changes nothing."""
+
+
+@pytest.mark.parametrize("searched", [False, True])
+@pytest.mark.parametrize("names", [*((name,) for name in NOTHING), tuple(NOTHING)], ids="+".join)
+def test_a_plan_of_which_no_candidate_changes_a_record_stops_before_the_sweep(
+    names: tuple[str, ...], searched: bool, tmp_path: Path
+) -> None:
+    raw = read_table(every_mechanism.write(tmp_path))
+    text = every_mechanism.plan_text("random_swap").partition("[[mechanism]]")[0]
+    text = text.replace('rates = ["0.1", "0.2"]', 'rates = ["0", "0.001"]') + (
+        '[[mechanism]]\nname = "{}"\n{}\n' * len(names)
+    ).format(*(part for name in names for part in (name, NOTHING[name])))
+    plan = plan_from_toml(text)
+    if searched:
+        plan = replace(plan, space=replace(plan.space, search=True, swap_sizes=(), screen=2))
+    (problem,) = plan_problems(plan, raw)
+    assert problem.startswith("every release is the original: ")
+    for target in (None, tmp_path / "s.study"):
+        with pytest.raises(UsageError, match="every release is the original"):
+            open_sweep(raw, plan, target)
+    assert [*tmp_path.iterdir()] == [tmp_path / "people.csv"], "neither a study nor a key"
+    more = replace(plan, mechanisms=(*plan.mechanisms, MechanismPlan.of("pram", {"theta": ["0.5"]})))
+    assert "every release is the original" not in str(plan_problems(more, raw)), "one candidate changes records"
