@@ -255,7 +255,7 @@ def refuse_success(part: Attack, found: Mapping[str, Any]) -> None:
         raise AttackSucceeded(part, found["why"], ADVICE[part])
 
 
-_OWN_FORM = {"why", "calibration", "fit", "tables_fit", "by_tables", "by_rarity", "by_comparison", "units"}
+_OWN_FORM = {"why", "calibration", "fit", "tables_fit", "by_tables", "by_rarity", "by_comparison", "units", "suspicion"}
 ADVICE: dict[Attack, str] = {
     "keys": "make a study of its own with a new key, which the system draws where no key file is named",
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
