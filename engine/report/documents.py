@@ -39,48 +39,48 @@ _LONG_WORD = 30  # signs of a word, such as a digest, that may be broken in a ce
 INK, GREY, BLUE, ORANGE, GREEN, RULE = "1B2430", "566171", "0067A3", "A84300", "00704F", "C4CAD2"
 """Colours of text, marks and lines; those of text have a contrast of 5 or more on white."""
 
-_INLINE = frozenset(("strong", "em", "span"))
-_BLOCKS = frozenset(("h1", "h2", "h3", "p", "ul", "ol", "table", "dl", "figure", "section", "div"))
+_INLINE, _BLOCKS = "strong em span", "h1 h2 h3 p ul ol table dl figure div"
+_WORDS = f"h1 h2 h3 p li dt dd th td caption figcaption {_INLINE}"
 _CHILDREN: dict[str, frozenset[str]] = {
-    "html": frozenset(("head", "body")),
-    "head": frozenset(("meta", "title", "style")),
-    "body": frozenset(("header", "main")),
-    "header": frozenset(("p",)),
-    "main": _BLOCKS,
-    "section": _BLOCKS - {"section"},
-    "div": _BLOCKS - {"section"},
-    **dict.fromkeys(("ul", "ol"), frozenset(("li",))),
-    "dl": frozenset(("dt", "dd")),
-    "table": frozenset(("caption", "colgroup", "thead", "tbody")),
-    "colgroup": frozenset(("col",)),
-    **dict.fromkeys(("thead", "tbody"), frozenset(("tr",))),
-    "tr": frozenset(("th", "td")),
-    "figure": frozenset(("img", "figcaption")),
-    **dict.fromkeys(("h1", "h2", "h3", "p", "li", "dt", "dd", "th", "td", "caption", "figcaption", *_INLINE), _INLINE),
-    **dict.fromkeys(("title", "style", "meta", "col", "img"), frozenset()),
+    tag: frozenset(children.split())
+    for tags, children in {
+        "html": "head body",
+        "head": "meta title style",
+        "body": "header main",
+        "header": "p",
+        "main": f"{_BLOCKS} section",
+        "section div": _BLOCKS,
+        "ul ol": "li",
+        "dl": "dt dd",
+        "table": "caption colgroup thead tbody",
+        "colgroup": "col",
+        "thead tbody": "tr",
+        "tr": "th td",
+        "figure": "img figcaption",
+        _WORDS: _INLINE,
+        "title style meta col img": "",
+    }.items()
+    for tag in tags.split()
 }
 """Elements and the elements that each may hold."""
-_TEXT = {"title", "style", "h1", "h2", "h3", "p", "li", "dt", "dd", "th", "td", "caption", "figcaption", *_INLINE}
-_ON_SLIDE = ("p", "ul", "ol", "figure", "table")
-_CLASSES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("banner", "running", "foot"), ("p",)),
-    **dict.fromkeys(("subtitle", "question", "request", "lead", "note", "warning"), ("p",)),
-    **dict.fromkeys(("warn", "good", "quiet", "under", "blank"), ("span",)),
-    **dict.fromkeys(("letter", "recommended", "within", "outside"), ("span",)),
-    **dict.fromkeys(("columns", "sign", "box", "caution", "obstacle"), ("div",)),
-    "new-page": ("section",),
-    "number": ("col", "th", "td"),
-    "long": ("table", "th", "td"),
-    "slide": ("section", "div", *_ON_SLIDE),
+_ON_SLIDE = "p ul ol figure table"
+_CLASSES: dict[str, list[str]] = {
+    name: tags.split()
+    for names, tags in {
+        "banner running foot subtitle question request lead note warning": "p",
+        "warn good quiet under blank letter recommended within outside": "span",
+        "columns sign box caution obstacle": "div",
+        "new-page": "section",
+        "number": "col th td",
+        "long": "table th td",
+        "slide": f"section div {_ON_SLIDE}",
+    }.items()
+    for name in names.split()
 }
 """Classes and the elements that may have each."""
-_ATTRIBUTES: dict[str, frozenset[str]] = {
-    "html": frozenset(("lang",)),
-    "meta": frozenset(("charset", "name", "content")),
-    "col": frozenset(("width", "style")),
-    "img": frozenset(("src", "alt", "width", "style")),
-    "th": frozenset(("scope",)),
-}
+_ATTRIBUTES = {
+    "html": "lang", "meta": "charset name content", "col": "width style", "img": "src alt width style", "th": "scope"
+}  # fmt: skip
 _PNG = "data:image/png;base64,"
 _VOID = re.compile(r"></(?:meta|col|img)>")
 
@@ -146,7 +146,7 @@ def _check(template: str, element: Element) -> None:
     if allowed is None:
         raise refuse(f"an element <{tag}>", f"documents know {listed(sorted(_CHILDREN))}")
     for name, value in element.attrib.items():
-        if name != "class" and name not in _ATTRIBUTES.get(tag, ()):
+        if name != "class" and name not in _ATTRIBUTES.get(tag, "").split():
             raise refuse(f"the attribute '{name}' on <{tag}>", "documents have no such attribute")
         for word in value.split() if name == "class" else ():
             if tag not in _CLASSES.get(word, ()):
@@ -166,7 +166,7 @@ def _check(template: str, element: Element) -> None:
             raise refuse(f"<{child.tag}> in <{tag}>", f"it can hold {listed(sorted(allowed)) or 'no element'}")
         _check(template, child)
     texts = [element.text, *(child.tail for child in element)]
-    if tag not in _TEXT and (stray := " ".join(filter(None, texts)).strip()):
+    if tag not in f"title style {_WORDS}".split() and (stray := " ".join(filter(None, texts)).strip()):
         raise refuse(f"the text '{stray[:60]}' in <{tag}>", "put it into a paragraph, an item or a cell")
 
 
@@ -353,8 +353,7 @@ def _column_widths(table: Element, width: float, size: float, margin: float) -> 
         size -= 0.5
     whole = [0.85 * need for need in widest(body, "\n", 1000)]  # wrapping does no harm: a likely typeface and no header
     wide = [width * share / sum(shares) for share in shares]
-    wide = _shifted(wide, whole, [max(0.0, own - need) for own, need in zip(wide, whole, strict=True)])
-    return _shifted(wide, least, [max(0.0, own - need) for own, need in zip(wide, least, strict=True)]), size
+    return _shifted(_shifted(wide, whole), least), size
 
 
 def _cell_lines(cell: Element) -> list[str]:
@@ -367,8 +366,9 @@ def _cell_lines(cell: Element) -> list[str]:
     return lines
 
 
-def _shifted(wide: Sequence[float], needed: Sequence[float], spare: Sequence[float]) -> list[float]:
-    """Widths of which the ``spare`` goes to those that are less than ``needed``, as far as it reaches."""
+def _shifted(wide: Sequence[float], needed: Sequence[float]) -> list[float]:
+    """Widths of which what is more than ``needed`` goes to those that are less, as far as it reaches."""
+    spare = [max(0.0, own - need) for own, need in zip(wide, needed, strict=True)]
     lacking = [max(0.0, need - own) for own, need in zip(wide, needed, strict=True)]
     moved = min(sum(lacking), sum(spare))
     give, take = (moved / sum(part) if sum(part) else 0.0 for part in (spare, lacking))
@@ -593,42 +593,39 @@ def _table_of(element: Element, width: float, *, next_too: bool) -> str:
     """A table under its caption, on the page of what follows it if ``next_too``."""
     caption = element.find("caption")
     wide, size = _column_widths(element, width, 8.5, 2 * _CELL_MARGIN)
-    rows = _rows(element)
-    made = []
+    rows, made = _rows(element), []
     for k, (row, heads) in enumerate(rows):
         keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
-        line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
-        cells = [
-            _cell([_cell_text(cell, size, keep=keep, bold=heads)], own, line)
-            for cell, own in zip(row, wide, strict=True)
-        ]
-        made.append(_row(cells, "<w:tblHeader/>" * heads))
+        made.append(_texts_row([[cell] for cell in row], wide, size, keep=keep, heads=heads))
     title, described = ("", "") if caption is None else (_paragraph(caption, "Caption"), _words(caption))
     return title + _table(made, wide, described) + ("" if next_too else _SPACE)
 
 
 def _names(element: Element, width: float) -> str:
     """Names with values as a table of two columns; a name without a value of its own shares the next one's."""
-    wide = [0.29 * width, 0.71 * width]
     rows: list[tuple[list[Element], list[Element]]] = []
     for child in element:
         if child.tag == "dt":
             rows.append(([child], []))
         else:
             rows[-1][1].append(child)
-    made = []
-    line = f'<w:bottom w:val="single" w:sz="4" w:color="{RULE}"/>'
-    for k, row in enumerate(rows):
-        keep = k < len(rows) - 1 and len(rows) <= LONG
-        texts = ([_cell_text(part, 8.5, keep=keep, bold=part.tag == "dt") for part in parts] for parts in row)
-        made.append(_row([_cell(text, own, line) for text, own in zip(texts, wide, strict=True)]))
-    return _table(made, wide) + _SPACE
+    wide, kept = [0.29 * width, 0.71 * width], len(rows) - 1 if len(rows) <= LONG else 0
+    return _table([_texts_row(row, wide, 8.5, keep=k < kept) for k, row in enumerate(rows)], wide) + _SPACE
 
 
-def _cell_text(cell: Element, size: float, *, keep: bool, bold: bool) -> str:
-    right = '<w:jc w:val="right"/>' * ("number" in _classes(cell))
-    spacing = '<w:spacing w:before="20" w:after="20"/>'
-    return _paragraph(cell, more=spacing + right, keep=keep, bold=bold, size=size)
+def _texts_row(
+    row: Iterable[Sequence[Element]], wide: Sequence[float], size: float, *, keep: bool, heads: bool = False
+) -> str:
+    """A row of a table, the texts of a cell one below the other; names and headers are bold."""
+    line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
+    cells = []
+    for parts, own in zip(row, wide, strict=True):
+        texts = []
+        for part in parts:
+            more = '<w:spacing w:before="20" w:after="20"/>' + '<w:jc w:val="right"/>' * ("number" in _classes(part))
+            texts.append(_paragraph(part, "", more, keep=keep, bold=heads or part.tag == "dt", size=size))
+        cells.append(_cell(texts, own, line))
+    return _row(cells, "<w:tblHeader/>" * heads)
 
 
 _SPACE = '<w:p><w:pPr><w:spacing w:before="0" w:after="0" w:line="120" w:lineRule="exact"/></w:pPr></w:p>'
@@ -716,7 +713,7 @@ def _rgb(colour: str) -> Any:
 
 def _slide_content(slide: Any, title: str, section: Element) -> None:
     """Lines and a table to the left of a figure, lines alone above it, and a box below all, across the slide."""
-    elements = [e for e in section.iter() if e.tag in _ON_SLIDE]
+    elements = [e for e in section.iter() if e.tag in _ON_SLIDE.split()]
     chosen = [e for e in elements if "slide" in _classes(e)] or elements
     boxes = [e for e in section.iter("div") if {"box", "slide"} <= set(_classes(e))]
     lines = [_runs(e) for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]

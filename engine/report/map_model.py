@@ -50,8 +50,8 @@ class Mark:
 class MapModel:
     """The map: each candidate has one mark, lettered, on the frontier, or another.
 
-    :meth:`meets` tells which places are those of a candidate within the limit; ``n_within`` counts these.  ``inside``
-    is None in earlier findings, where a mean within the limit decides.
+    :meth:`meets` tells which places are those of a candidate within the limit.  ``inside`` is None in earlier findings,
+    where a mean within the limit decides.
     """
 
     across: Axis
@@ -62,8 +62,6 @@ class MapModel:
     edge: tuple[Point, ...]
     unprotected: Point | None
     limit: float | None
-    n: int
-    n_within: int | None
     inside: frozenset[Point] | None = None
 
     def meets(self, point: Point) -> bool:
@@ -140,8 +138,6 @@ def map_model(board_map: Map, letters: Collection[str] | None = None, scale: flo
         edge=scaled(staircase(board_map)),
         unprotected=None if nothing[0] is None or nothing[1] is None else (nothing[0], nothing[1] * scale),
         limit=None if board_map.bound_at is None else board_map.bound_at * scale,
-        n=board_map.n_candidates,
-        n_within=board_map.n_within,
         inside=None if board_map.within_at is None else frozenset(scaled(board_map.within_at)),
     )
 
@@ -191,7 +187,10 @@ _SIDES = {
     "bottom left": (-1, -1),
 }
 _ON_LINE, _ON_LINES = 30, 6_000  # places of one line, and about how many of all lines together
-_ANGLES = np.deg2rad([315, 45, 0, 270, 90, 225, 135, 180, 292, 337, 22, 67, 112, 157, 202, 247])
+_TURNS = [
+    (np.cos(angle), np.sin(angle))
+    for angle in np.deg2rad([315, 45, 0, 270, 90, 225, 135, 180, 292, 337, 22, 67, 112, 157, 202, 247])
+]
 _REACHES = (1.0, 1.6, 2.3, 3.2, 4.3, 6.0)
 FAR = 12.0
 """The gap from which on a label needs a line to its point."""
@@ -295,58 +294,45 @@ def flags(
     marks = (np.empty(0), np.empty(0)) if dots is None else (dots[0] * wide, dots[1] * high)
     used, offsets = list(taken), []
     for text, own in zip(labels, zip(px.tolist(), py.tolist(), strict=True), strict=True):
-        room = _Room(text, own, points, used, size, letter, marks)
         _, _, half, up = box_at(0, 0, text, letter)
+        keeps_off = (text, own, points, used, size, letter, marks)
         around = [
-            (
-                own[0] + float(np.cos(angle)) * (nearest * reach + half - 4),
-                own[1] + float(np.sin(angle)) * nearest * reach,
-            )
+            (own[0] + float(x) * (nearest * reach + half - 4), own[1] + float(y) * nearest * reach)
             for reach in _REACHES
-            for angle in _ANGLES
+            for x, y in _TURNS
         ]
-        cost, centre = room.least(around)
+        cost, centre = _least(around, *keeps_off)
         if cost >= _BAD:
             ys = np.arange(up, high - up + 1e-9, 5.0).tolist()
             everywhere = [(x, y) for x in np.arange(half, wide - half + 1e-9, 4.0).tolist() for y in ys]
-            centre = min((cost, centre), room.least(everywhere))[1]
+            centre = min((cost, centre), _least(everywhere, *keeps_off))[1]
         used.append(box_at(*centre, text, letter))
         offsets.append((centre[0] - own[0], centre[1] - own[1]))
     return offsets
 
 
-@dataclass(frozen=True)
-class _Room:
-    """A label, its own point, and all points and boxes that it keeps off."""
-
-    text: str
-    own: Point
-    points: Places
-    used: Sequence[Box]
-    size: Point
-    letter: float
-    dots: Places
-
-    def least(self, centres: Iterable[Point]) -> tuple[float, Point]:
-        """The cost and the centre that costs least: cut off or on another label, on points, far away."""
-        best: tuple[float, Point] = (np.inf, self.own)
-        own_x, own_y = self.own
-        _, _, half, up = box_at(0, 0, self.text, self.letter)
-        apart = np.hypot(self.dots[0] - own_x, self.dots[1] - own_y) > 1
-        for x, y in centres:
-            left, low, right, top = box = box_at(x, y, self.text, self.letter)
-            out = max(0.0, -left, -low, right - self.size[0], top - self.size[1])
-            gap = float(np.hypot(max(0, abs(x - own_x) - half), max(0, abs(y - own_y) - up)))
-            bad = out + sum(overlap(box, other) for other in self.used)
-            bad += sum(_crosses(self.own, (x, y), other) for other in self.used) if gap > FAR else 0.0
-            nearer = np.hypot(self.dots[0] - x, self.dots[1] - y) < np.hypot(own_x - x, own_y - y)
-            cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and bool((apart & nearer).any())))
-            if cost < best[0]:
-                cost += int(np.count_nonzero(_near(self.points, box, 3)))
-                best = min(best, (cost, (x, y)))
-                if cost < 0.012:
-                    break
-        return best
+def _least(
+    centres: Iterable[Point], text: str, own: Point, points: Places, used: Sequence[Box], size: Point, letter: float,
+    dots: Places,
+) -> tuple[float, Point]:  # fmt: skip
+    """The cost and the centre that costs least: cut off or on another label, on points, far away."""
+    best: tuple[float, Point] = (np.inf, own)
+    _, _, half, up = box_at(0, 0, text, letter)
+    apart = np.hypot(dots[0] - own[0], dots[1] - own[1]) > 1
+    for x, y in centres:
+        left, low, right, top = box = box_at(x, y, text, letter)
+        out = max(0.0, -left, -low, right - size[0], top - size[1])
+        gap = float(np.hypot(max(0, abs(x - own[0]) - half), max(0, abs(y - own[1]) - up)))
+        bad = out + sum(overlap(box, other) for other in used)
+        bad += sum(_crosses(own, (x, y), other) for other in used) if gap > FAR else 0.0
+        nearer = np.hypot(dots[0] - x, dots[1] - y) < np.hypot(own[0] - x, own[1] - y)
+        cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and bool((apart & nearer).any())))
+        if cost < best[0]:
+            cost += int(np.count_nonzero(_near(points, box, 3)))
+            best = min(best, (cost, (x, y)))
+            if cost < 0.012:
+                break
+    return best
 
 
 def _crosses(begin: Point, end: Point, box: Box) -> float:

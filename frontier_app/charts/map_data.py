@@ -12,7 +12,6 @@ import numpy as np
 from engine.frontier.risk_utility_map import RiskUtilityMap, undominated_among
 from engine.frontier.summary import losses
 from engine.mechanisms import amount, mechanism
-from engine.release.scenarios import Scenarios
 from engine.release.spec import RANDOM_SWAP
 from engine.report.words import on_frontier_words
 from frontier_app.charts.style import COLOURS, SHAPES
@@ -137,20 +136,10 @@ OTHER = "other amounts"
 """The amounts that are no shares, where some are."""
 
 
-def coded(view: RiskUtilityMap, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Mechanism, rate or roles of every scenario as codes into its values, without making the scenarios of a study."""
-    if isinstance(view.scenarios, Scenarios):
-        return view.scenarios.coded(name)
-    specs = [s.spec for s in view.scenarios]
-    texts = [spec.attributes.roles if name == "roles" else str(getattr(spec, name)) for spec in specs]
-    where = {value: code for code, value in enumerate(dict.fromkeys(texts))}
-    return np.array([where[value] for value in texts], np.int32), tuple(where)
-
-
 def swappable(view: RiskUtilityMap) -> list[str]:
     """Attributes that some scenario swaps."""
     names = view.scenarios[0].spec.attributes.names
-    _, roles = coded(view, "roles")
+    _, roles = view.scenarios.coded("roles")
     return [name for j, name in enumerate(names) if any(role[j] == "S" for role in roles)]
 
 
@@ -165,7 +154,7 @@ def colourings(view: RiskUtilityMap) -> dict[str, str]:
 
 def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Each scenario's category under a colouring, and the categories' words."""
-    codes, roles = coded(view, "roles")
+    codes, roles = view.scenarios.coded("roles")
     if colour == "number":
         numbers, category = np.unique([role.count("S") for role in roles], return_inverse=True)
         return category[codes], tuple(str(n) for n in numbers.tolist())
@@ -177,7 +166,7 @@ def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str
 
 def has_rates(view: RiskUtilityMap) -> bool:
     """Return whether all candidates are random swaps, so that their amount is a rate."""
-    return coded(view, "mechanism")[1] == (RANDOM_SWAP,)
+    return view.scenarios.coded("mechanism")[1] == (RANDOM_SWAP,)
 
 
 def amounts(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -185,11 +174,11 @@ def amounts(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     after one place for all others."""
     together = np.zeros(len(view.scenarios), np.int64)
     for name in ("mechanism", "rate", "params"):
-        codes, texts = coded(view, name)
+        codes, texts = view.scenarios.coded(name)
         together = together * len(texts) + codes
     _, first, codes = np.unique(together, return_index=True, return_inverse=True)
     found = [amount(view.scenarios[i].spec) for i in first.tolist()]
-    alone = len(coded(view, "mechanism")[1]) == 1
+    alone = len(view.scenarios.coded("mechanism")[1]) == 1
     words = [one.short if alone or one.kind == "share" else OTHER for one in found]
     order = {text: one.order[1] if text != OTHER else -1.0 for text, one in zip(words, found, strict=True)}
     names = sorted(order, key=lambda text: (order[text], text))
@@ -198,7 +187,7 @@ def amounts(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def forms(view: RiskUtilityMap) -> tuple[np.ndarray, tuple[str, ...]]:
     """Each scenario's mechanism, as a place among those of the study; no names where there is only one."""
-    codes, names = coded(view, "mechanism")
+    codes, names = view.scenarios.coded("mechanism")
     return codes, names if len(names) > 1 else ()
 
 
@@ -259,13 +248,6 @@ class Shown:
         """All of them."""
         alone = {index for index in (self.selected, self.optimum) if index is not None}
         return {*self.letters.values(), *self.pins, *alone}
-
-
-def index_of(view: RiskUtilityMap, label: str) -> int | None:
-    """The index of a scenario by its label; None where there is no such one."""
-    if isinstance(view.scenarios, Scenarios):
-        return view.scenarios.index_of(label)
-    return next((s.index for s in view.scenarios if s.label == label), None)
 
 
 def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
@@ -378,7 +360,7 @@ def badge(view: RiskUtilityMap, index: int) -> str:
 
 def several_tables(view: RiskUtilityMap) -> bool:
     """Return whether some candidate publishes several tables together."""
-    codes, names = coded(view, "mechanism")
+    codes, names = view.scenarios.coded("mechanism")
     several = [mechanism(name).many_tables for name in names]
     mixed = np.flatnonzero(np.array(several, bool)[codes])
     return any(mechanisms.tables_of(view.scenarios[i].spec) > 1 for i in mixed.tolist())
@@ -411,17 +393,6 @@ def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> s
     return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}{over}"
 
 
-def quantile_words(view: RiskUtilityMap, index: int) -> str:
-    """The risk that a share of the single runs of a scenario do not exceed, with its interval."""
-    found = view.quantiles
-    risk, low, high = (
-        value_of(view, view.risk, float(ends[index])) for ends in (found.quantile, found.low, found.high)
-    )
-    low, high = min(low, high), max(low, high)
-    ends = " to ".join("no end" if np.isinf(end) else text.figure(end) for end in (low, high))
-    return f"{run_share(view)} of its runs are no riskier than {text.figure(risk)} (95 % interval: {ends})"
-
-
 def run_share(view: RiskUtilityMap) -> str:
     """The share of single runs that a quantile is of."""
     return f"{float(100 * view.quantiles.probability):g} %"
@@ -435,7 +406,11 @@ def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
         figures = text.with_error(summary.mean[index, k], summary.se[index, k])
         lines.append(f"{text.measure_name(view.measures[k])}: {figures}")
     if by_quantile:
-        lines.append(quantile_words(view, index))
+        found = view.quantiles
+        risk, *ends = (value_of(view, view.risk, float(of[index])) for of in (found.quantile, found.low, found.high))
+        low, high = ("no end" if np.isinf(end) else text.figure(end) for end in sorted(ends))
+        share = f"{run_share(view)} of its runs are no riskier than {text.figure(risk)}"
+        lines.append(f"{share} (95 % interval: {low} to {high})")
     tables = mechanisms.tables_of(scenario.spec)
     if tables > 1:
         lines.append(f"{tables} tables published together")

@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.common.errors import EngineError
 from engine.frontier.choosing import fresh_runs_needed
 from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
-from frontier_app.charts.map_data import index_of
 from frontier_app.session import actions, jobs, state
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import candidate_card, elements, job_watcher
@@ -107,12 +106,12 @@ def _ask(view: RiskUtilityMap, rule: Rule, at: Workspace) -> None:
     labels = [view.scenarios[i].label for i in view.frontier()[:_OFFERED].tolist()]
     lettered = [view.scenarios[index].label for _, index in rule.letters]
     proposed = dict.fromkeys((*filter(None, [state.get().selected]), *lettered, *labels))
-    start = [label for label in proposed if index_of(view, label) is not None][:_MOST]
+    start = [label for label in proposed if view.scenarios.index_of(label) is not None][:_MOST]
     chosen = st.multiselect(
         "Finalists",
         list(dict.fromkeys((*start, *labels))),
         default=start,
-        format_func=lambda label: text.swap_short(view.scenarios[index_of(view, label) or 0].spec),
+        format_func=lambda label: text.swap_short(view.scenarios[view.scenarios.index_of(label) or 0].spec),
         key=f"finalists-{view.risk}-{view.utility}-{rule.index}",
     )
     left, right, _ = st.columns([2, 3, 5], vertical_alignment="bottom")

@@ -11,7 +11,6 @@ from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_g
 from engine.mechanisms import mechanism
 from engine.report.sentences import spread
 from engine.study.study import Pin, Study, pin, unpin
-from frontier_app.charts import map_data
 from frontier_app.session import actions, navigation, state
 from frontier_app.widgets import candidate_card, elements, recommendation
 from frontier_app.widgets.recommendation import Rule
@@ -277,5 +276,5 @@ def _settings(view: RiskUtilityMap, index: int) -> None:
 def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
     """The candidate at hand: the one selected, else the one recommended."""
     selected = state.get().selected
-    index = map_data.index_of(view, selected) if selected else None
+    index = view.scenarios.index_of(selected)
     return rule.index if index is None else index

@@ -106,7 +106,7 @@ def _figure(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pi
 
 def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
     """The pinned candidates by place."""
-    by_index = {map_data.index_of(view, pin.label): pin for pin in pins(study)}
+    by_index = {view.scenarios.index_of(pin.label): pin for pin in pins(study)}
     return {index: pin for index, pin in by_index.items() if index is not None}
 
 
@@ -175,7 +175,7 @@ def _map(view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
     if look.drawn == "runs":
         look = _highlight(view, look)
     shown = map_data.Shown(
-        selected=map_data.index_of(view, now.selected) if now.selected else None,
+        selected=view.scenarios.index_of(now.selected),
         optimum=rule.index,
         letters=dict(rule.letters),
         pins={i: pin.name or pin.label for i, pin in pinned.items()},

@@ -176,7 +176,7 @@ def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
     indices, n = _places(view, rule, pins, which)
     caption = _caption(view, n, which)
     labels = [view.scenarios[i].label for i in indices.tolist()]
-    at = map_data.index_of(view, now.selected) if now.selected else None
+    at = view.scenarios.index_of(now.selected)
     chosen = "" if at is None else text.named(view.scenarios[at])
     if at is not None and now.selected not in labels:
         caption += f" The selected candidate, {chosen}, is not among them."

@@ -160,20 +160,6 @@ def test_the_docx_has_every_heading_and_describes_its_pictures(written: Path):
 
 
 @pytest.mark.slow
-def test_the_pdf_of_the_sheet_is_tagged_and_holds_every_section(case: Case):
-    import pypdf
-
-    if why := documents.why_no_pdf():
-        pytest.skip(f"no PDF: {why}")
-    page = pages(case.findings)
-    made = pypdf.PdfReader(io.BytesIO(documents.pdf(page)))
-    root: Any = made.trailer["/Root"]
-    assert root["/MarkInfo"]["/Marked"] and "/Author" not in (made.metadata or {})
-    text = re.sub(r"\s", "", " ".join(sheet.extract_text() for sheet in made.pages)).lower()
-    assert not [head for head in sections(page) if re.sub(r"\s", "", head).lower() not in text]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("clock", [0.0, 300_000_000.0, 7_260_000_000.0])
 def test_documents_are_the_same_in_years_that_a_zip_cannot_hold(
     case: Case, monkeypatch: pytest.MonkeyPatch, clock: float

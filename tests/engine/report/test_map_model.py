@@ -109,13 +109,6 @@ def test_letters_never_meet_and_never_leave_the_frame(points, others, frame):
         assert overlap(a, b) < 1e-3
 
 
-def test_a_letter_keeps_off_points_where_there_is_room():
-    x, y = np.array([0.5]), np.array([0.5])
-    ((free_x, free_y),) = flags(x, y, ["A"], (np.zeros(0), np.zeros(0)))
-    blocked = (np.array([0.5 + free_x / 520]), np.array([0.5 + free_y / 300]))
-    assert flags(x, y, ["A"], blocked) != [(free_x, free_y)]
-
-
 def test_a_letter_is_three_pixels_off_every_point_of_a_sparse_drawing():
     drawn = np.random.default_rng(5)
     for _ in range(25):

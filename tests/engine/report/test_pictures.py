@@ -27,8 +27,6 @@ MODEL = MapModel(
     ((0.133, 0.009), (0.133, 0.024), (0.12, 0.024), (0.12, 0.06), (0.07, 0.06)),
     (0.0, 0.074),
     0.03,
-    48,
-    29,
 )
 
 
@@ -98,14 +96,6 @@ def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[A
         for other, beside in listed[:k]:
             shared = box.intersection(box, beside)
             assert shared is None or min(shared.width, shared.height) < 2.5, (text, other)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", every())
-def test_equal_values_are_equal_bytes(name: str) -> None:
-    first = every("short")[name]()
-    pictures.map_picture.cache_clear()
-    assert first == every("short")[name]()
 
 
 def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(canvases: list[Any]) -> None:

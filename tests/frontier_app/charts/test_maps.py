@@ -273,9 +273,6 @@ def test_labels_never_cover_each_other():
     assert sides[7] and sum(map(bool, sides)) > 20
     crowd = map_model.beside(np.full(30, 0.5), np.full(30, 0.5), words[:30])
     assert sum(map(bool, crowd)) < 9  # eight sides; what has no room is left out
-    none = (np.zeros(0), np.zeros(0))
-    places = map_model.flags(np.full(5, 0.5), np.full(5, 0.5), list("ABCDE"), none)
-    assert len({(round(a), round(b)) for a, b in places}) == 5
 
 
 def test_a_matrix_of_measures_has_axes_and_colours_of_the_map_tells_places_and_shows_doing_nothing():
@@ -364,7 +361,6 @@ def test_nothing_is_said_of_households_where_single_records_move(
     assert "households" not in rows(of_records, np.arange(1), Rule(), {})
 
 
-_MARKS = Marks(original=(0.0, 0.05), risk_title="risk", utility_title="utility", errors=True)
 _HALF = 0.5 * 15
 """Half the height of a line of words, pixels."""
 Box = tuple[float, float, float, float]
@@ -372,18 +368,9 @@ Box = tuple[float, float, float, float]
 
 def _cloud(**changes: object) -> Cloud:
     """The first candidate has a neighbour to the right, whose bar stands where its letter would."""
-    n = 4
-    base = Cloud(
-        use=np.array([0.4, 0.379, 0.2, 0.1]),
-        risk=np.array([0.02, 0.021, 0.03, 0.04]),
-        use_se=np.full(n, 0.004),
-        risk_se=np.array([0.012, 0.012, 0.002, 0.002]),
-        index=np.arange(n),
-        on=np.ones(n, bool),
-        category=np.zeros(n, int),
-        categories=("1 %",),
-    )
-    return replace(base, **changes)  # type: ignore[arg-type]
+    places = {"use": np.array([0.4, 0.379, 0.2, 0.1]), "risk": np.array([0.02, 0.021, 0.03, 0.04])}
+    errors = {"use_se": np.full(4, 0.004), "risk_se": np.array([0.012, 0.012, 0.002, 0.002])}
+    return cloud(4, **{**places, **errors, "on": np.ones(4, bool), "index": np.arange(4), **changes})
 
 
 def _pixels(figure: Any, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -438,7 +425,7 @@ _ENDLESS = np.array([np.full(4, -np.inf), np.full(4, np.inf)])
 @pytest.mark.parametrize("ends", [None, _ENDLESS])
 @pytest.mark.parametrize("span", ["original", "zero"])
 def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, ends: Any) -> None:
-    marks = replace(_MARKS, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
+    marks = replace(MARKS, errors=True, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
     figure = maps.risk_utility(_cloud(ends=ends), marks)
     words, bars = _words(figure), _bars(figure)
     assert len(words) == 5 and len(bars) == 8
@@ -447,12 +434,12 @@ def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, end
 
 def test_rings_keep_off_the_letters_of_others() -> None:
     near = _cloud(use=np.array([0.4, 0.3642, 0.2, 0.1]), risk=np.array([0.02, 0.0177, 0.03, 0.04]))
-    figure = maps.risk_utility(near, replace(_MARKS, errors=False, flags={0: "A"}, optimum=1))
+    figure = maps.risk_utility(near, replace(MARKS, flags={0: "A"}, optimum=1))
     x, y = (float(place) for place in _pixels(figure, 0.3642, 0.0177))
     assert not _met(_words(figure)["A"], (x - 13, y - 13, x + 13, y + 13))
 
 
 def test_no_bar_is_cut_off() -> None:
-    figure = maps.risk_utility(_cloud(risk_se=np.full(4, 0.03)), _MARKS)
+    figure = maps.risk_utility(_cloud(risk_se=np.full(4, 0.03)), replace(MARKS, errors=True))
     low, high = figure.layout.yaxis.range
     assert low < 0.02 - 0.03 and high > 0.04 + 0.03
