@@ -373,16 +373,17 @@ def percentages(
         own = [domain.attributes[j] for j in attributes]
         columns = [np.concatenate([data.codes[j], *(t.codes(j) for t in release.tables)]) for j in attributes]
         cells, inverse = occupied(columns, [each.size for each in own], len(columns[0]))
-        heads = ["" if collections is one_way else f"{each.name}: " for each in own]
-        levels = [
-            [head + each.levels[c] for head, each, c in zip(heads, own, cell, strict=True)] for cell in cells.tolist()
-        ]
         at = group_of([each.name for each in own], plan) if len(own) > 1 else None
+        heads = ["" if collections is one_way else f"{each.name}: " for each in own]
+        words = [
+            np.array([head + level for level in each.levels], object)[codes]
+            for head, each, codes in zip(heads, own, cells.T, strict=True)
+        ]
         table = Cells(
             np.split(inverse, 1 + len(release.tables)),
             np.zeros(len(cells), np.int64) if at is None else cells[:, at],
-            ["" if at is None else cell[at] for cell in levels],
-            [", ".join(level for k, level in enumerate(cell) if k != at) for cell in levels],
+            [""] * len(cells) if at is None else words.pop(at),
+            [", ".join(texts) for texts in zip(*words, strict=True)],
         )
         batches = [table.batch(of, collection.weights, tolerances.min_n) for collection in collections]
         is_counted = frozenset(attributes) not in counted
