@@ -60,7 +60,7 @@ class AbsentColumn(Mismatch):
         if self.claim == "unit":
             return absent_unit(self.column, self.columns)
         parts = {name: re.findall(r"\w+", name) for name in self.columns if self.claim.startswith("analysis")}
-        whole = next((name for name, words in parts.items() if len(words) > 1 and self.column in words), None)
+        whole = next((name for name, words in parts.items() if words != [name] and self.column in words), None)
         how = f"; write '{whole}' as Q(\"{whole}\") in a formula" if whole else ""
         return f"column '{self.column}' ({self.claim}) is not in the data{how}"
 

@@ -149,8 +149,8 @@ def diagnose(path: Path, names: list[str], delimiter: str) -> str:
                     return (
                         f"file '{path.name}': line {line} has {_fields(len(fields))}, {n_fields} were expected; "
                         f"a value that holds {_delimiter_name(delimiter)} must stand in quotes"
-                        + f", and line {1 + n_above} must name all columns, without a title above it"
-                        * first
+                        + f", and line {1 + n_above} must name all columns, without a title above it, or with a "
+                        "line such as 'sep=;' above it that names what separates columns" * first
                     )
                 line = reader.line_num + 1 + n_above
         except csv.Error:

@@ -127,12 +127,13 @@ def test_a_column_that_only_an_analysis_names_is_missed_too() -> None:
     assert mismatches(plan, table) == (AbsentColumn("x1", "numeric"), AbsentColumn("x2", "analysis 'pay'"))
 
 
-def test_a_name_with_a_dot_in_a_formula_is_told_how_to_be_written() -> None:
-    table = table_of(**{"A": ["1", "2"], "income.total": ["1", "2"]})
-    data = DataPlan((AttributePlan("A"),), carry=("income.total",))
-    (found,) = mismatches(Plan(data, analyses=(AnalysisPlan("pay", "total ~ A"),)), table)
-    assert 'Q("income.total")' in found.sentence
-    assert not mismatches(Plan(data, analyses=(AnalysisPlan("pay", 'Q("income.total") ~ A'),)), table)
+@pytest.mark.parametrize(("name", "word"), [("income.total", "total"), ("wage€", "wage"), ("hours worked", "hours")])
+def test_a_name_that_is_no_word_in_a_formula_is_told_how_to_be_written(name: str, word: str) -> None:
+    table = table_of(**{"A": ["1", "2"], name: ["1", "2"]})
+    data = DataPlan((AttributePlan("A"),), carry=(name,))
+    (found,) = mismatches(Plan(data, analyses=(AnalysisPlan("pay", f"{word} ~ A"),)), table)
+    assert f'Q("{name}")' in found.sentence
+    assert not mismatches(Plan(data, analyses=(AnalysisPlan("pay", f'Q("{name}") ~ A'),)), table)
 
 
 def test_an_attribute_without_any_value_is_said() -> None:

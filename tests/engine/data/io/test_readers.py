@@ -115,7 +115,8 @@ def test_a_record_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.Monkey
         (
             "Survey of 2020\n1,2,3\n",
             "file 'a.csv': line 2 has 3 fields, 1 were expected; a value that holds ',' must stand in quotes, and line "
-            "1 must name all columns, without a title above it",
+            "1 must name all columns, without a title above it, or with a line such as 'sep=;' above it that names "
+            "what separates columns",
         ),
         (
             "Survey,,\na,b,c\n1,2,3\n",
