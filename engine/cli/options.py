@@ -462,7 +462,11 @@ def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, raw.names)}")
     for column in args.drop or ():
         plan = set_use(plan, column, "drop")
-    plan = take_out(plan, (*(args.carry or ()), *cuts))
+    carried = (*(args.carry or ()), *cuts)
+    guess = plan.data  # which dropped such a column, or took it for the id, where nobody said otherwise
+    left = tuple(column for column in guess.drop if column not in carried)
+    plan = replace(plan, data=replace(guess, id=None if guess.id in carried else guess.id, drop=left))
+    plan = take_out(plan, carried)
     for column, edges in cuts.items():
         plan = add_attribute(plan, AttributePlan(column, cut=tuple(edges)))
     for column, use in single:

@@ -181,7 +181,7 @@ def run_plan_check(args: argparse.Namespace) -> int:
     from engine.plan.coding import code, tabulate
     from engine.plan.propose import unused_weight
     from engine.sweeps.sweep import plan_problems
-    from engine.sweeps.warnings import torn_units
+    from engine.sweeps.warnings import carried_identifiers, torn_units
 
     if bool(args.fix) != bool(args.out):
         raise UsageError("--fix and --out belong together: one says how to settle what differs, one where to write it")
@@ -198,7 +198,9 @@ def run_plan_check(args: argparse.Namespace) -> int:
     for problem in problems:
         say(problem, file=stream)
     if not found and not problems:
-        for warning in (*torn_units(code(raw, plan), plan), *points_between_thousands(plan, raw), *remarks):
+        data = code(raw, plan)
+        told = (*torn_units(data, plan), *carried_identifiers(data), *points_between_thousands(plan, raw), *remarks)
+        for warning in told:
             say(f"warning: {warning}", file=stream)
         if weight := unused_weight(raw, plan):
             say(f"warning: the plan has no weight. {weight.sentence}", file=stream)

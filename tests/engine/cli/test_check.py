@@ -82,6 +82,28 @@ def test_a_wrong_fix_is_refused_and_nothing_is_written(
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
+def test_what_no_public_bundle_may_hold_is_told_before_a_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "".join(f"{'fm'[i % 2]},{1 + i % 3},{i * i}\n" for i in range(120))
+    (here / "paid.csv").write_text(f"sex,job,pay\n{rows}")
+    assert main(["plan", "init", "paid.csv", "--carry", "pay", "--out", "paid.toml"]) == 0
+    data = read_plan(here / "paid.toml").data
+    assert (data.carry, data.id, data.drop) == (("pay",), None, ()), "not the id, as a guess has it"
+    capsys.readouterr()
+    assert main(["plan", "check", "paid.toml", "--data", "paid.csv"]) == 0
+    assert "'pay'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("use", [("--carry", "when"), ("--cut", "when=20,60"), ("--weight", "when")])
+def test_a_use_that_options_name_wins_over_a_first_guess(here: Path, use: tuple[str, str]) -> None:
+    (here / "when.csv").write_text(
+        "sex,job,when\n" + "".join(f"{'fm'[i % 2]},{i % 3},{i + 0.5} kg\n" for i in range(99))
+    )
+    assert main(["plan", "init", "when.csv", *use, "--out", "when.toml"]) == 0
+    data = read_plan(here / "when.toml").data
+    assert data.drop == () and data.id is None
+    assert "when" in (*data.carry, data.weight, *(part.name for part in data.attributes if part.cut))
+
+
 @pytest.mark.slow
 def test_check_sweep_and_space_all_ask_for_a_decision_on_what_a_pattern_alone_covers(
     here: Path, capsys: pytest.CaptureFixture[str]
