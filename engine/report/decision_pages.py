@@ -380,7 +380,7 @@ def _history(findings: Findings) -> Section:
 
 
 def _log(findings: Findings) -> list[tuple[str, str]]:
-    """Events up to the sweep and the latest, each with its time, and its day where that is a new one."""
+    """Events up to the sweep and the latest, each with its time."""
     log = [
         e
         for e in findings.approved.log
@@ -390,8 +390,7 @@ def _log(findings: Findings) -> list[tuple[str, str]]:
     if len(log) > _MOST_LOGGED:
         first = log[: min(begun + 1, _MOST_LOGGED - 2)]
         log = [*first, *log[len(first) - _MOST_LOGGED :]]
-    days = [event.at[:10] for event in log]
-    return [(event.at[11:] if k and days[k] == days[k - 1] else event.at, event.words) for k, event in enumerate(log)]
+    return [(event.at, event.words) for event in log]
 
 
 def _checks(findings: Findings) -> list[Statement]:

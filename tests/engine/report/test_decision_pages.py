@@ -322,7 +322,7 @@ def test_the_log_keeps_the_sweep_and_leaves_out_runs_that_were_asked_for_again(c
     texts = [text for _, text in shown]
     assert len(shown) == 6 and words(statement("sweep_begun", again=False)) == texts[2]
     assert not [text for text in texts if "asked for again" in text]
-    assert [at for at, _ in shown] == ["2026-01-01 10:00", "10:00", "10:00", "2026-01-02 10:00", "10:00", "10:00"]
+    assert [at for at, _ in shown] == [f"2026-01-0{day} 10:00" for day in (1, 1, 1, 2, 2, 2)]
 
 
 def test_what_changes_nothing_reads_well(case: Case) -> None:
