@@ -21,28 +21,12 @@ from engine.report.context import ReportContext, measure_rows, recommendation, r
 from engine.report.detected import detected_once, suspected
 from engine.report.exposed import discarded, exposure
 from engine.report.extent import extent
-from engine.report.facts import (
-    Approved,
-    AttributeRow,
-    Certificate,
-    Cover,
-    Design,
-    Publish,
-    Threat,
-)
+from engine.report.facts import Approved, AttributeRow, Certificate, Cover, Design, Publish, Threat
 from engine.report.findings import FORMAT, Findings
 from engine.report.log import change_text, history, late_words, ledger_facts
 from engine.report.losses import utility
 from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, with_left, worst_few
-from engine.report.parameters import (
-    ROLE_WORDS,
-    SWAP_TITLE,
-    coding_words,
-    file_names,
-    parameters,
-    rule_words,
-    run_words,
-)
+from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words, run_words
 from engine.report.public_wording import claims
 from engine.report.recognised_facts import KeySet, Recognised
 from engine.report.sheet_counts import sheet

@@ -20,16 +20,7 @@ from engine.models.regression import WHY
 from engine.plan.entries import TolerancePlan
 from engine.plan.households import places_of
 from engine.plan.types import in_no_use
-from engine.report.facts import (
-    Figure,
-    FigureKind,
-    ModelRow,
-    NamedTable,
-    NewValue,
-    Tally,
-    Tolerances,
-    Utility,
-)
+from engine.report.facts import Figure, FigureKind, ModelRow, NamedTable, NewValue, Tally, Tolerances, Utility
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
