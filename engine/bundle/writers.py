@@ -31,6 +31,7 @@ from engine.models.record_release import numeric_columns
 from engine.plan import plan_to_toml
 from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
+from engine.report.facts import Publish
 from engine.report.public_wording import methods_paragraph
 from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
@@ -77,10 +78,9 @@ def _code_columns(source: ExportSource) -> set[str]:
 def methods_of(source: ExportSource) -> str:
     """The paragraph on methods of one release, under its plan's rate policy."""
     publish, spec = source.study.plan.publish, source.scenario.spec
+    extent = publish.rate_range if publish.rate_policy == "range" else ""
     return methods_paragraph(
-        title=printable(publish.title),
-        extent=publish.rate_range if publish.rate_policy == "range" else "",
-        wording=printable(publish.wording),
+        Publish(printable(publish.title), printable(publish.wording), extent, publish.include),
         swap=spec.by_roles,
         n_tables=len(source.remade.tables),
         new_ids=bool({*source.data.renumbered} & set(source.columns)),

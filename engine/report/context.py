@@ -24,10 +24,9 @@ from engine.mechanisms import amount, mechanism
 from engine.release.parameter import Amount
 from engine.release.scenarios import RunStatus
 from engine.release.spec import UNIFORM, selection_of
-from engine.report.facts import MeasureRow
+from engine.report.facts import CandidateRow, Map, MeasureRow, Recommendation
 from engine.report.log import late_words
 from engine.report.losses import optional
-from engine.report.map_facts import CandidateRow, Map, Recommendation
 from engine.report.parameters import bound_words, trade_words
 from engine.report.redaction import Redactor, better_of, title_of
 from engine.report.sentences import noted_counts, unaltered_counts

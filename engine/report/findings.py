@@ -22,12 +22,13 @@ from engine.report.facts import (
     Cover,
     Design,
     Exposure,
+    Map,
     MeasureRow,
     Publish,
+    Recommendation,
     Threat,
     Utility,
 )
-from engine.report.map_facts import Map, Recommendation
 from engine.report.recognised_facts import Recognised
 from engine.report.sheet_facts import Sheet
 

@@ -13,8 +13,7 @@ import numpy as np
 from engine.report.words import bar
 
 if TYPE_CHECKING:
-    from engine.report.facts import Better
-    from engine.report.map_facts import Map
+    from engine.report.facts import Better, Map
 
 Point = tuple[float, float]
 """(utility, risk) in the measures' own figures."""

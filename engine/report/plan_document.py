@@ -22,6 +22,7 @@ from engine.report import parameters as in_words
 from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
 from engine.report.documents import docx, html, pdf
+from engine.report.facts import Publish
 from engine.report.losses import model_rows
 from engine.report.public_wording import methods_paragraph
 from engine.report.redaction import Redactor, title_of
@@ -207,14 +208,10 @@ def _names(names: Sequence[str], plan: Plan) -> str:
 def _wordings(plan: Plan, redact: Redactor) -> list[tuple[bool, str]]:
     """The paragraph on methods of a random swap, of another method, or both."""
     publish, swaps = plan.publish, {mechanism(name).by_roles for name in in_words.mechanisms_of(plan)}
-    texts = {
-        "title": redact(publish.title),
-        "extent": publish.rate_range if publish.rate_policy == "range" else "",
-        "wording": redact(publish.wording),
-    }
-    new_ids = bool({"id", "unit"} & set(publish.include))
+    extent = publish.rate_range if publish.rate_policy == "range" else ""
+    said = Publish(redact(publish.title), redact(publish.wording), extent, publish.include)
     return [
-        (swap, methods_paragraph(**texts, swap=swap, n_tables=1, new_ids=new_ids))
+        (swap, methods_paragraph(said, swap=swap, n_tables=1, new_ids=said.has_new_ids))
         for swap in sorted(swaps, reverse=True)
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 from engine.common.errors import EngineError
 from engine.decision.statements import Statement, sentences, statement
 from engine.plan.entries import rate_range
-from engine.report.facts import ROW_ORDER, Claims
+from engine.report.facts import ROW_ORDER, Claims, Publish
 from engine.report.losses import flagged_of
 from engine.report.other_keys import altered_in
 
@@ -45,38 +45,26 @@ def public_text(told: Iterable[Statement]) -> str:
     return sentences(told).strip()
 
 
-def methods_paragraph(*, title: str, extent: str, wording: str, swap: bool, n_tables: int, new_ids: bool) -> str:
-    """Return the paragraph: that the data were altered, how in general, and how much only as far as ``extent`` says
-    (a range in words; empty withholds it).
+def methods_paragraph(publish: Publish, *, swap: bool, n_tables: int, new_ids: bool) -> str:
+    """Return the paragraph: that the data were altered, how in general, and how much only as far as the plan says.
 
-    ``title`` names the released file (may be empty), ``wording`` is added at the end, ``swap`` says whether values were
-    exchanged between records or altered otherwise, ``n_tables`` how many tables the release has, ``new_ids`` whether
-    records are released with new identifiers.
+    ``swap`` says whether values were exchanged between records or altered otherwise, ``n_tables`` how many tables the
+    release has, ``new_ids`` whether records are released with new identifiers.
     """
-    told = [statement("values_altered", title=title, swap=swap)]
+    told = [statement("values_altered", title=publish.title, swap=swap)]
     told += [statement("several_files", n=n_tables)] if n_tables > 1 else []
-    told += [statement("public_extent", extent=extent)] if extent else []
-    told += [statement("not_published", several=n_tables > 1, extent=bool(extent)), statement("may_mislead")]
+    told += [statement("public_extent", extent=publish.extent)] if publish.extent else []
+    told += [statement("not_published", several=n_tables > 1, extent=bool(publish.extent)), statement("may_mislead")]
     told += [statement("weaker_associations")] if swap else []
     told += [statement("random_order", new_ids=new_ids)]
-    told += [statement("own_wording", text=wording)] if wording else []
+    told += [statement("own_wording", text=publish.wording)] if publish.wording else []
     return public_text(told)
 
 
 def public_wording(findings: Findings) -> str:
     """Return the paragraph that goes with the public file, word for word."""
-    return methods_paragraph(
-        title=findings.publish.title,
-        extent=findings.publish.extent,
-        wording=findings.publish.wording,
-        swap=findings.design.swap,
-        n_tables=findings.design.tables,
-        new_ids=_has_new_ids(findings),
-    )
-
-
-def _has_new_ids(findings: Findings) -> bool:
-    return bool({"id", "unit"} & set(findings.publish.include))
+    publish, design = findings.publish, findings.design
+    return methods_paragraph(publish, swap=design.swap, n_tables=design.tables, new_ids=publish.has_new_ids)
 
 
 # -- what was looked at ----------------------------------------------------------------------------------------------
@@ -120,7 +108,7 @@ def judged(findings: Findings, claimed: Claims) -> Iterator[tuple[str, bool, boo
     if order is not None:
         checked = order.holds is not None
         yield "random order", checked, order.holds
-    if _has_new_ids(findings):
+    if publish.has_new_ids:
         yield "new identifiers", True, True
     if publish.wording:
         yield f"“{publish.wording}”", False, None

@@ -18,9 +18,8 @@ from engine.report.sheet_facts import Attacked
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import Check, Figure, GroupRow, MeasureRow, NewValue
+    from engine.report.facts import CandidateRow, Check, Figure, GroupRow, MeasureRow, NewValue
     from engine.report.findings import Findings
-    from engine.report.map_facts import CandidateRow
     from engine.report.sheet_facts import Lettered
 
 DASH = "–"

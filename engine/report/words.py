@@ -9,8 +9,7 @@ from engine.common.wording import plural
 from engine.decision import statements
 
 if TYPE_CHECKING:
-    from engine.report.facts import ModelRow
-    from engine.report.map_facts import Map
+    from engine.report.facts import Map, ModelRow
 
 NONE, figure = statements.NONE, statements.digits_kept
 

@@ -213,7 +213,7 @@ def test_a_bound_that_the_plan_got_after_the_sweep_is_not_called_fixed(tmp_path:
 def test_the_sheet_tells_what_had_been_seen_and_calls_no_later_bound_fixed(after_another: Case, case: Case) -> None:
     n = len({scenario.spec.attributes for scenario in after_another.study.scenarios})
     seen = f"Results of {n} candidates had been seen in an earlier study of the same data"
-    for found, told in ((after_another.found, True), (case.found, False)):
+    for found, told in ((after_another.findings, True), (case.findings, False)):
         assert (seen in text_of(pages(found))) is told
         rules = (dict(found.approved.parameters)["Selection rule"], found.approved.rule)
         assert [AFTER in rule for rule in rules] == [told] * 2

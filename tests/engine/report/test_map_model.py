@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.report.map_facts import CandidateRow, Map
+from engine.report.facts import CandidateRow, Map
 from engine.report.map_model import box_at, emptiest, flags, map_model, on_lines, overlap, staircase, together
 from engine.report.words import about, bar
 

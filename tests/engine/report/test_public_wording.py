@@ -26,7 +26,7 @@ from tests.engine.report.recount import release_of
 
 
 def paragraph(*, swap: bool = True, new_ids: bool = False) -> str:
-    return methods_paragraph(title="", extent="", wording="", swap=swap, n_tables=1, new_ids=new_ids)
+    return methods_paragraph(Publish("", "", "", ()), swap=swap, n_tables=1, new_ids=new_ids)
 
 
 def test_it_names_no_organisations_and_identifiers_only_where_they_are_released() -> None:
@@ -37,7 +37,7 @@ def test_it_names_no_organisations_and_identifiers_only_where_they_are_released(
 @pytest.mark.parametrize("extent", ["", "between 5 and 15 %"])
 def test_of_several_files_nothing_is_said_to_be_unpublished_that_their_differences_show(extent: str) -> None:
     of_one, of_ten = (
-        methods_paragraph(title="", extent=extent, wording="", swap=True, n_tables=n, new_ids=False) for n in (1, 10)
+        methods_paragraph(Publish("", "", extent, ()), swap=True, n_tables=n, new_ids=False) for n in (1, 10)
     )
     assert "ariables" in of_one and "not published" in of_one
     assert "Where the files differ, values were concerned" in of_ten and "ariables" not in of_ten.split("In partic")[0]
@@ -63,9 +63,7 @@ def test_a_random_order_is_claimed_of_a_file_that_has_one(order: np.ndarray | No
 
 
 def test_a_title_that_names_no_people_fits_the_paragraph() -> None:
-    titled = methods_paragraph(
-        title="Risk factors, public file", extent="", wording="", swap=True, n_tables=1, new_ids=False
-    )
+    titled = methods_paragraph(Publish("Risk factors, public file", "", "", ()), swap=True, n_tables=1, new_ids=False)
     assert titled.startswith(
         "To protect confidentiality, values in this file (“Risk factors, public file”) were exchanged"
     )
