@@ -36,14 +36,12 @@ STATES: dict[State, str] = {
 """The states in words."""
 
 _NEXT: dict[State, tuple[Step, ...]] = {
-    "none": (),
     "draft": ("submitted",),
     "submitted": ("approved", "returned"),
     "returned": ("submitted",),
     "approved": ("released", "returned"),
-    "released": (),
-    "withheld": (),
 }
+"""The steps that may follow a state; from others only a new choice leads on."""
 NOT_TO_RETURN = "a number and conditions belong to an approval, conditions also to a submission; leave them out"
 ONLY_SUBMITTED = "a reason to submit a release despite obstacles belongs to a submission; leave it out"
 _NEW_CHOICE: dict[str, str] = {
@@ -51,7 +49,6 @@ _NEW_CHOICE: dict[str, str] = {
     "withheld": "the decision is to release nothing; a new choice begins again",
     "released": "it is published; a new choice begins again",
 }
-"""States from which only a new choice leads on."""
 _ALTERED = {
     "publish.include": "what is released with the file was changed",
     "publish.members_rate": "whether a circulating copy is made was changed",
@@ -78,7 +75,7 @@ class DecisionStatus:
     @property
     def possible(self) -> tuple[Step, ...]:
         """The states that may follow."""
-        return _NEXT[self.state]
+        return _NEXT.get(self.state, ())
 
     @property
     def words(self) -> str:

@@ -84,13 +84,14 @@ def history(study: Study, redact: Redactor, context: ReportContext | None = None
     context = context if context and context.choice else None
     run, result_at = context.run if context else None, None
     if context and context.choice and run and run.fresh:
-        label, fresh = context.choice.label, run.fresh
-        result_at = next((place for place, entry in enumerate(log) if _runs_of(entry, label) >= fresh), None)
+        runs_by = [_runs_of(entry, context.choice.label) for entry in log]
+        result_at = next((place for place, runs in enumerate(runs_by) if runs >= run.fresh), None)
     sweeps = _sweeps(study, log)
     rows: list[Event] = []
     for place, entry in enumerate(log):
         rows += sweeps.get(place, ())
-        if entry.event == "chosen" and entry.detail.get("fresh") and not _rechecks(log[:place], entry):
+        label, has_fresh = entry.detail.get("candidate"), entry.event == "chosen" and entry.detail.get("fresh")
+        if has_fresh and not any(_runs_of(earlier, label) for earlier in log[:place]):
             rows.append(Event(_minute(entry.at), (statement("rechecked_in_sweep"),)))
         what = _of_entry(log, place, redact, context)
         if run and run.fresh_within is not None and place == result_at:
@@ -181,12 +182,6 @@ def _runs_of(entry: Entry, label: str | None) -> int:
     return int(entry.detail.get("replicates", 0)) if is_about else 0
 
 
-def _rechecks(log: Sequence[Entry], chosen: Entry) -> bool:
-    """Whether some entries say that the candidate of a choice was run on fresh draws."""
-    label = chosen.detail.get("candidate")
-    return any(entry.event == "rechecked" and label in entry.detail.get("candidates", ()) for entry in log)
-
-
 def _fresh_runs(log: Sequence[Entry], place: int) -> Statement:
     """Fresh runs: of the candidate recommended by then or, before any is, of the one that was recommended next."""
     detail = log[place].detail
@@ -194,8 +189,8 @@ def _fresh_runs(log: Sequence[Entry], place: int) -> Statement:
     chosen = next((earlier for earlier in reversed(log[:place]) if earlier.event == "chosen"), None)
     following = next((later for later in log[place:] if later.event == "chosen"), None)
     for about, afterwards in ((chosen, True), (following, False)):
-        if about and _rechecks([log[place]], about):
-            label = about.detail.get("candidate")
+        label = about.detail.get("candidate") if about else None
+        if _runs_of(log[place], label):
             again = max((_runs_of(earlier, label) for earlier in log[:place]), default=0) >= runs
             return statement("rechecked", runs=runs, others=n - 1, afterwards=afterwards, again=again)
     return statement("finalists_rechecked", runs=runs, finalists=n)
