@@ -216,7 +216,8 @@ def steps(folder: Path, people: Path, plan: Plan) -> list[tuple[str, float, floa
     question = Question(data.table, CALLS, plan)
     remade = clock("pairs of cells, figures", lambda: remake_cells(data, question, spec, derive(KEY, "run")))
     second_pass = clock("pairs to raw rows", lambda: SecondPass(remade, ()))
-    shuffle = ExternalShuffle(folder, KEY, buckets_for(data.n_records, second_pass.row_bytes))
+    n_buckets = buckets_for(data.n_records, second_pass.row_bytes)
+    shuffle = ExternalShuffle(folder, KEY, n_buckets)
     clock("second pass into buckets", lambda: [shuffle.add(rows) for rows in second_pass.rows()] and None)
     shuffle.close()
     scratch = sum(file.stat().st_size for file in folder.glob("*.rows"))
@@ -224,7 +225,7 @@ def steps(folder: Path, people: Path, plan: Plan) -> list[tuple[str, float, floa
     released = folder / "release.parquet"
     clock("reading back", lambda: check_written(released, remade, plan, second_pass.names))
     print(
-        f"export: {len(remade.pairs):,} pairs of {len(data.table):,} cells, {len(shuffle)} buckets of "
+        f"export: {len(remade.pairs):,} pairs of {len(data.table):,} cells, {n_buckets} buckets of "
         f"{scratch / 1e6:,.0f} MB in all, release {released.stat().st_size / 1e6:,.0f} MB"
     )
     released.unlink()

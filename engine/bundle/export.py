@@ -58,15 +58,30 @@ def export(
     """
     say = tell or (lambda message: None)
     out, tiers = Path(out), tiers_of(tier)
-    tiers = _of_plan(tiers, study, is_named=tier == Tier.CIRCULATING)
+    if study.plan.publish.members_rate != "withhold":
+        if tier == Tier.CIRCULATING:
+            raise UsageError(
+                "the plan tells the rate to all readers of board papers, so there is no circulating copy; set "
+                'members_rate = "withhold" in [publish] of the plan, or export the board bundle'
+            )
+        tiers = tuple(reader for reader in tiers if reader is not Tier.CIRCULATING)
     check_new(out)
     include = check_include(include)
-    if raw.streamed is not None:
-        _check_streamed(tiers)
+    for reader in tiers if raw.streamed is not None else ():
+        if reader in _UNSTREAMED:
+            raise UsageError(
+                f"the data are read by streaming, and a bundle for {_UNSTREAMED[reader]}; export the analyst's bundle "
+                "(tier analyst), whose folder release holds what is released"
+            )
     if Tier.PUBLIC in tiers:
-        candidate = _approved(study, candidate)
-        _check_approved(study, include)
-    _check_not_withheld(study)
+        candidate = _approved(study, candidate, include)
+    status = decision_status(study)
+    if status.state == "withheld":
+        raise UsageError(
+            "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
+            f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate",
+            Remedy.RECOMMEND,
+        )
     source = source_of(study, raw, candidate, include=(*study.plan.publish.include, *include), **options)
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))
@@ -85,20 +100,16 @@ def export(
         raise
 
 
-def _of_plan(tiers: tuple[Tier, ...], study: Study, *, is_named: bool) -> tuple[Tier, ...]:
-    """The readers without those of a circulating copy, unless the plan withholds the rate from them."""
-    if study.plan.publish.members_rate == "withhold":
-        return tiers
-    if is_named:
-        raise UsageError(
-            "the plan tells the rate to all readers of board papers, so there is no circulating copy; set members_rate "
-            '= "withhold" in [publish] of the plan, or export the board bundle'
-        )
-    return tuple(tier for tier in tiers if tier is not Tier.CIRCULATING)
+_UNSTREAMED = {
+    Tier.CIRCULATING: "circulation tells figures of all records in memory",
+    Tier.BOARD: "the board tells figures of all records in memory, and attacks the release with them first",
+    Tier.PUBLIC: "the public is attacked first with all records in memory",
+}
 
 
-def _approved(study: Study, candidate: str | None) -> str:
-    """The approved candidate; refuses another one, and a recommendation that is not approved."""
+def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> str:
+    """The approved candidate; refuses another one, a recommendation that is not approved or was changed since, and more
+    released columns than the plan says that the board approved."""
     status = decision_status(study)
     if status.state not in ("approved", "released") or status.choice is None:
         raise UsageError(
@@ -114,48 +125,14 @@ def _approved(study: Study, candidate: str | None) -> str:
             "approved",
             Remedy.APPROVED_CANDIDATE,
         )
-    return approved
-
-
-def _check_approved(study: Study, include: tuple[str, ...]) -> None:
-    """Refuse to release more in public than the plan says that the board approved."""
-    beyond = [role for role in include if role not in study.plan.publish.include]
-    if beyond:
+    if beyond := [role for role in include if role not in study.plan.publish.include]:
         roles = ", ".join(f'"{role}"' for role in (*study.plan.publish.include, *beyond))
         raise UsageError(
             f"the board has not approved that the {' and the '.join(beyond)} be released: a public bundle holds what "
             f"the approved plan says. Write include = [{roles}] in [publish] of the plan (dashboard: Threat and uses, "
             "What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
         )
-
-
-def _check_not_withheld(study: Study) -> None:
-    """Refuse any bundle, of whichever candidate, where the decision is to release nothing."""
-    status = decision_status(study)
-    if status.state == "withheld":
-        raise UsageError(
-            "it was decided to release nothing, so there is no release to put into a bundle; reason given: "
-            f"{status.why.rstrip('.')}. To decide otherwise, recommend a candidate",
-            Remedy.RECOMMEND,
-        )
-
-
-def _check_streamed(tiers: tuple[Tier, ...]) -> None:
-    """Refuse bundles that are made from all records in memory, or that nobody may get before these were attacked."""
-    for tier in tiers:
-        if tier is not Tier.ANALYST:
-            raise UsageError(
-                f"the data are read by streaming, and a bundle for {_READERS[tier]} {_NEEDS[tier]}; export the "
-                "analyst's bundle (tier analyst), whose folder release holds what is released"
-            )
-
-
-_READERS = {Tier.BOARD: "the board", Tier.CIRCULATING: "circulation", Tier.PUBLIC: "the public"}
-_NEEDS = {
-    Tier.CIRCULATING: "tells figures of all records in memory",
-    Tier.BOARD: "tells figures of all records in memory, and attacks the release with them first",
-    Tier.PUBLIC: "is attacked first with all records in memory",
-}
+    return approved
 
 
 def _check_range(source: ExportSource) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-SECRET_BYTES = 32
-
-
 def new_secret() -> bytes:
     """A fresh secret of the row order: 256 bits from the operating system's secure source."""
-    return secrets.token_bytes(SECRET_BYTES)
+    return secrets.token_bytes(32)
 
 
 @dataclass(frozen=True)
@@ -85,11 +82,14 @@ class Rows:
         return numbers
 
 
-FORMATS = ("csv", "parquet", "sav", "dta")
+_WRITERS: dict[str, Callable[..., Iterable[str]]] = {
+    "csv": lambda path, columns, labels: write_csv(path, columns),
+    "parquet": write_parquet,
+    "sav": write_sav,
+    "dta": write_dta,
+}
+FORMATS = tuple(_WRITERS)
 """The formats of a release: CSV, Parquet, SPSS and Stata."""
-_LABELLED = {"sav": write_sav, "dta": write_dta}
-
-
 Tables = dict[str, "dict[str, pa.Array]"]
 
 
@@ -174,14 +174,8 @@ def write_tables(
     """
     before, notes = set(folder.iterdir()), dict[str, None]()
     for name, columns in tables.items():
-        path = folder / name
-        if "csv" in formats:
-            notes |= dict.fromkeys(write_csv(path.with_suffix(".csv"), columns))
-        if "parquet" in formats:
-            notes |= dict.fromkeys(write_parquet(path.with_suffix(".parquet"), columns, labels))
-        for name_of_format, write in _LABELLED.items():
-            if name_of_format in formats:
-                notes |= dict.fromkeys(write(path.with_suffix(f".{name_of_format}"), columns, labels))
+        for form in formats:
+            notes |= dict.fromkeys(_WRITERS[form]((folder / name).with_suffix(f".{form}"), columns, labels))
     return {path.name: sha256(path) for path in sorted(set(folder.iterdir()) - before)}, tuple(notes)
 
 

@@ -28,7 +28,7 @@ from functools import cached_property
 from html import escape
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -83,14 +83,11 @@ class OldNumbers:
     @cached_property
     def words(self) -> frozenset[bytes]:
         """Those that are long enough to be searched as words, and are no value of a released column."""
-        own = self.source.columns
         long = {text for text in texts(self.source.raw.columns[self.column].values) if len(text) >= _LONG_NUMBER}
-        long -= {
-            str(number) for number in range(10 ** (_LONG_NUMBER - 1), self.source.data.n_records + 1)
-        }  # may be new ones
-        for name in own if long else ():
-            if name not in self.source.data.single_uses:
-                long -= set(texts(self.source.raw.columns[name].values))
+        new = range(10 ** (_LONG_NUMBER - 1), self.source.data.n_records + 1)
+        long -= set(map(str, new))
+        for _, column in self._released() if long else ():
+            long -= set(texts(column.values))
         return frozenset(text.encode() for text in long)
 
     def column_with(self) -> str | None:
@@ -146,8 +143,7 @@ class OldNumbers:
 
 
 def _beyond_chance(shown: np.ndarray, number: np.ndarray, agree: np.ndarray) -> bool:
-    """Return whether two columns of numbers agree in more records than unrelated ones with their values would, and not
-    by a few of their values alone."""
+    """Return whether two columns of numbers agree in more records than unrelated ones would, and in many numbers."""
     n = np.count_nonzero(agree)
     if n < _FEWEST or len(np.unique(number[agree])) < _FEWEST:
         return False
@@ -191,18 +187,14 @@ def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource
     if tier is Tier.ANALYST:  # sees every field
         return
     assert isinstance(source, ExportSource), "of streamed records the analyst's bundle alone is made"
-    match tier:
-        case Tier.PUBLIC:
-            _check_public(folder, source)
-        case Tier.BOARD:
-            _check_ids(folder, tier, source)
-        case Tier.CIRCULATING:
-            _check_ids(folder, tier, source)
-            _check_copy(folder, source)
-
-
-def _refuse(tier: Tier, where: str, what: str) -> NoReturn:
-    raise Refused(f"the {tier} bundle was refused: '{where}' holds {what}; nothing was written", f"{tier}: {what}")
+    if tier is Tier.PUBLIC:
+        _check_public(folder, source)
+        return
+    for where, text in prose(folder, files_below(folder)):  # readers of board papers know letters of candidates
+        if label_in(source.study, text):
+            raise _refused(tier, f"'{where}'", "the id of a candidate")
+    if tier is Tier.CIRCULATING:
+        _check_copy(folder, source)
 
 
 def _check_public(folder: Path, source: ExportSource) -> None:
@@ -220,14 +212,14 @@ def _check_public(folder: Path, source: ExportSource) -> None:
             continue
         if columns != released:
             unknown = next((name for name in columns if name not in released), "an order of its own")
-            _refuse(Tier.PUBLIC, path.name, f"a column that is not released ({unknown})")
+            raise _refused(Tier.PUBLIC, f"'{path.name}'", f"a column that is not released ({unknown})")
         if path.suffix == ".parquet":
             labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
             if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
-                _refuse(Tier.PUBLIC, path.name, "a description beside its columns")
+                raise _refused(Tier.PUBLIC, f"'{path.name}'", "a description beside its columns")
     text = (folder / METHODS).read_text(encoding="utf-8")
     if text != methods_of(source) + "\n":
-        _refuse(Tier.PUBLIC, METHODS, "other words than those on the methods")
+        raise _refused(Tier.PUBLIC, f"'{METHODS}'", "other words than those on the methods")
     publish = source.study.plan.publish
     for text in (publish.title, publish.wording, publish.rate_range):
         _check_text(Tier.PUBLIC, METHODS, text, source)
@@ -242,7 +234,7 @@ def _check_copy(folder: Path, source: ExportSource) -> None:
         if isinstance(value, str) and _FREE_TEXTS.fullmatch(where):
             _check_text(Tier.CIRCULATING, f"{CIRCULATING}: {where}", value, source)
         if is_long and isinstance(value, float) and value == share_changed:
-            _refuse(Tier.CIRCULATING, f"{CIRCULATING}: {where}", EXTENT)
+            raise _refused(Tier.CIRCULATING, f"'{CIRCULATING}: {where}'", EXTENT)
 
 
 def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -256,29 +248,18 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
         yield where, value
 
 
-def _check_ids(folder: Path, tier: Tier, source: ExportSource) -> None:
-    """Refuse a candidate's id: readers of board papers know letters."""
-    for where, text in prose(folder, files_below(folder)):
-        if label_in(source.study, text):
-            _refuse(tier, where, "the id of a candidate")
-
-
 def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
     """Refuse words that name a candidate, the rate, or what gives it."""
-    if disclosed := names_candidate(source.study, text):
-        _refuse(tier, where, disclosed)
-    if says_rate(text, amount(source.scenario.spec).share):
-        _refuse(tier, where, "the rate")
-    if says_extent(text, int(source.remade.changed.sum()), source.data.n_records):
-        _refuse(tier, where, EXTENT)
-    if any(says_share(text, share) for share in _exposed_shares(source)):
-        _refuse(tier, where, EXPOSED)
-
-
-def _exposed_shares(source: ExportSource) -> list[float]:
-    """Eq. 6 of the release as a share: of the run itself, and the recorded one of its candidate."""
-    calls = [str(call) for call in source.study.measures if call.measure.of_unaltered]
-    return [source.remade.figures[name] for name in calls] + exposed_shares(source.study, source.scenario)
+    eq_6 = [source.remade.figures[str(call)] for call in source.study.measures if call.measure.of_unaltered]
+    exposed = (*eq_6, *exposed_shares(source.study, source.scenario))
+    findings = {
+        "the rate": says_rate(text, amount(source.scenario.spec).share),
+        EXTENT: says_extent(text, int(source.remade.changed.sum()), source.data.n_records),
+        EXPOSED: any(says_share(text, share) for share in exposed),
+    }
+    what = names_candidate(source.study, text) or next((what for what, said in findings.items() if said), "")
+    if what:
+        raise _refused(tier, f"'{where}'", what)
 
 
 Source = ExportSource | StreamedSource
@@ -333,7 +314,7 @@ class Search:
 
 def search_of(source: Source, out: Path) -> Search:
     """Everything secret about one export."""
-    about = source.study.about
+    about, commitment = source.study.about, bytes.fromhex(key_commitment(source.key))
     secrets = [
         Secret("the study key", forms_of_bytes(source.key)),
         Secret("the key of the realisation", forms_of_bytes(source.remade.derived), inside=True),
@@ -341,12 +322,12 @@ def search_of(source: Source, out: Path) -> Search:
         Secret("a digest of the original", forms_of_bytes(source.raw.content_digest())),
         Secret("a fingerprint of the original", forms_of_bytes(bytes.fromhex(source.fingerprint)), inside=True),
         *(
-            Secret("the study's fingerprint of the original", _forms_of_hex(str(about[name])))
+            Secret("the study's fingerprint of the original", forms_of_bytes(bytes.fromhex(str(about[name]))))
             for name in ("fingerprint", "files")
             if name in about
         ),
-        Secret("the check of the study key", _forms_of_hex(str(about["key_check"]))),
-        Secret("the commitment to the study key", _forms_of_hex(key_commitment(source.key)), inside=True),
+        Secret("the check of the study key", forms_of_bytes(bytes.fromhex(str(about["key_check"])))),
+        Secret("the commitment to the study key", forms_of_bytes(commitment), inside=True),
     ]
     exempt = _words_of_release(source)
     secrets += [secret for path in (source.study.path, out) for secret in _secrets_of_path(path)]
@@ -364,24 +345,22 @@ def search_of(source: Source, out: Path) -> Search:
 def local_names(exempt: frozenset[str] = frozenset()) -> list[Secret]:
     """Paths and names of this machine and of its user; names that are one of the words ``exempt`` are left out."""
     secrets = [secret for path in filter(None, (Path.cwd(), home())) for secret in _secrets_of_path(path)]
-    for description, name in _user_and_host():
-        secrets += _secrets_of_name(description, name, exempt)
-    return list(dict.fromkeys(secrets))
-
-
-def _user_and_host() -> Iterator[tuple[str, str]]:
-    """The names of the user and of the machine, each after its description."""
+    users = [os.environ.get(variable, "") for variable in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
     with suppress(KeyError, OSError):  # no account may have this process's number
-        yield "the user's name", getpass.getuser()
-    for variable in ("USER", "LOGNAME", "USERNAME", "SUDO_USER"):
-        if os.environ.get(variable):
-            yield "the user's name", os.environ[variable]
-    yield "the machine's name", hostname()
+        users.append(getpass.getuser())
+    for name in users:
+        secrets += _secrets_of_name("the user's name", name, exempt)
+    return list(dict.fromkeys((*secrets, *_secrets_of_name("the machine's name", hostname(), exempt))))
 
 
 def scan(folder: Path, tier: Tier, search: Search) -> None:
     """Refuse a bundle (:class:`Refused`) in which anything secret is found, or a field that its reader must not see."""
-    allowed = _allowed_texts(search.source, tier)
+    about, publish = search.source.study.plan.about, search.source.study.plan.publish
+    # a survey is often named like the file it came in, and its contact may be the person who made the bundle; the
+    # public bundle holds no file's name, whatever the title is
+    allowed = () if tier is Tier.PUBLIC else (about.survey, publish.title)
+    if tier in (Tier.BOARD, Tier.CIRCULATING):
+        allowed = (*allowed, about.contact)
     for old in search.old_numbers if tier is Tier.PUBLIC else ():
         if (column := old.column_with()) is not None:
             raise _refused(tier, f"column '{column}'", old.what)
@@ -405,15 +384,6 @@ def _refused(tier: Tier, where: str, what: str) -> Refused:
     return Refused(f"the {tier} bundle was refused: {where} holds {what}; nothing was written", f"{tier}: {what}")
 
 
-def _allowed_texts(source: Source, tier: Tier) -> tuple[str, ...]:
-    """Texts of the plan in which names may stand: a survey is often named like the file it came in, and its contact may
-    be the person who made the bundle.  The public bundle holds no file's name, whatever the title is."""
-    about, publish = source.study.plan.about, source.study.plan.publish
-    if tier is Tier.PUBLIC:
-        return ()
-    return (about.survey, publish.title, *([about.contact] if tier in (Tier.BOARD, Tier.CIRCULATING) else []))
-
-
 def forms_of_bytes(secret: bytes) -> tuple[bytes, ...]:
     """Secret bytes as they are, in hexadecimal digits, in base64, and those texts in UTF-16."""
     written = {secret.hex(), secret.hex().upper(), base64.b32encode(secret).decode().rstrip("=")}
@@ -427,13 +397,6 @@ def forms_of_bytes(secret: bytes) -> tuple[bytes, ...]:
     for text in written:
         forms |= {text.encode(), text.encode("utf-16-le")}
     return tuple(sorted(forms))
-
-
-def _forms_of_hex(text: str) -> tuple[bytes, ...]:
-    try:
-        return forms_of_bytes(bytes.fromhex(text))
-    except ValueError:
-        return forms_of_text(text)
 
 
 def forms_of_text(text: str) -> tuple[bytes, ...]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.files import Rows, Tables, labels_of, sha256, tables_of, write_tables
+from engine.bundle.files import Rows, labels_of, sha256, tables_of, write_tables
 from engine.bundle.folder import new_folder, scratch_folder
 from engine.bundle.manifest import (
     BUCKETS,
@@ -27,9 +25,9 @@ from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.untrusted import is_plain
 from engine.data.io.stream import RecordStream
-from engine.data.microdata import ColumnLabels, Microdata, RawTable
+from engine.data.microdata import Microdata, RawTable
 from engine.measures import call
-from engine.plan import Plan, plan_from_toml
+from engine.plan import plan_from_toml
 from engine.plan.coding import check_assignment, code, tabulate
 from engine.release.scenarios import RunStatus
 from engine.release.spec import AttributeSpec, ReleaseSpec
@@ -80,15 +78,20 @@ def replay(
         _check_key(path, manifest, read_key(Path(key_file)), spec, data)
     question = question_of(plan, data, [call(text) for text in manifest["figures"]])
     remade: Remade | RemadeCells
-    write: Callable[[Path], dict[str, str]]
     if BUCKETS in manifest:
         remade = cells = remake_cells(data, question, spec, derived)
-        write = partial(_write_streamed, manifest, cells, plan, secret)
+
+        def write(folder: Path) -> dict[str, str]:
+            include, n_buckets = tuple(manifest["include"]), manifest[BUCKETS]
+            return write_streamed(folder, cells, plan, include, manifest["formats"], secret, n_buckets).digests
     else:
         remade = records = remake(data, question, spec, derived)
         tables = tables_of(records, Rows(secret, data.n_records), manifest["include"])
-        labels = labels_of(records, next(iter(tables.values())), plan)
-        write = partial(_write_tables, manifest, tables, labels)
+
+        def write(folder: Path) -> dict[str, str]:
+            labels = labels_of(records, next(iter(tables.values())), plan)
+            return write_tables(folder, tables, manifest["formats"], labels)[0]
+
     differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
     with scratch_folder() as folder:
         digests = write(folder)
@@ -96,7 +99,13 @@ def replay(
     equal = [name for name in files if digests.get(name) == manifest["sha256"].get(name)]
     platform = _platform_differences(manifest) if len(equal) < len(files) else ""
     differs += [f"{name} differs from the export{platform}" for name in files if name not in equal]
-    altered = [name for name in equal if _is_altered(path, name, manifest["sha256"][name])]
+    release = analyst_in(path) / RELEASE
+    held = {name: release / name for name in equal} if path.is_dir() else {}  # of a manifest alone no files
+    altered = [
+        name
+        for name, file in held.items()
+        if not is_plain(file) or why_unopened(file) or sha256(file) != manifest["sha256"][name]
+    ]
     differs += [f"{name} in the folder is not what was exported: it has been altered or removed" for name in altered]
     same = tuple(name for name in equal if name not in altered)
     if out is not None:
@@ -105,19 +114,6 @@ def replay(
             write(hidden / RELEASE)
             finish()
     return Replay(manifest["candidate"], same, tuple(differs))
-
-
-def _write_tables(
-    manifest: dict[str, Any], tables: Tables, labels: dict[str, ColumnLabels], folder: Path
-) -> dict[str, str]:
-    return write_tables(folder, tables, manifest["formats"], labels)[0]
-
-
-def _write_streamed(
-    manifest: dict[str, Any], remade: RemadeCells, plan: Plan, secret: bytes, folder: Path
-) -> dict[str, str]:
-    include, formats = tuple(manifest["include"]), manifest["formats"]
-    return write_streamed(folder, remade, plan, include, formats, secret, manifest[BUCKETS]).digests
 
 
 def _check_key(path: Path, manifest: dict[str, Any], key: bytes, spec: ReleaseSpec, data: Microdata) -> None:
@@ -167,15 +163,6 @@ def _different_figures(stored: dict[str, Any], remade: dict[str, float]) -> list
         reason = "rounding of another platform: within 1e-9" if close else revised and f"earlier versions: {revised}"
         differs.append(difference + (f" ({reason})" if reason else ""))
     return differs
-
-
-def _is_altered(bundle: Path, name: str, digest: str) -> bool:
-    """Return whether a released file in the folder of a bundle is no longer the one that was written; of a manifest
-    alone there is none to look at."""
-    if not bundle.is_dir():
-        return False
-    file = analyst_in(bundle) / RELEASE / name
-    return not is_plain(file) or bool(why_unopened(file)) or sha256(file) != digest
 
 
 def _platform_differences(manifest: dict[str, Any]) -> str:

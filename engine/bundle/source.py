@@ -59,11 +59,23 @@ class RemadeRun:
         """Keyed fingerprint (HMAC) of the original, under the key of this realisation."""
         return fingerprint(self.remade.derived, self.raw.content_digest())
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns, in file order."""
+        return released_names(self.data, self.include)
+
+    @property
+    def known_columns(self) -> list[RawColumn]:
+        """The released columns of the original whose distinct values are in memory: of streamed records those of
+        attributes."""
+        known = self.raw.columns if self.raw.streamed is None else coded_names(self.data)
+        return [self.raw.columns[name] for name in self.columns if name in known]
+
 
 @dataclass(frozen=True)
 class ExportSource(RemadeRun):
-    """A realisation of a study, remade; ``rows`` is its order in the released files, ``key`` the study key and
-    ``notes`` are what the formats could not hold, as far as files were written."""
+    """A realisation of records in memory; ``notes`` are what the formats could not hold, as far as files were
+    written."""
 
     remade: Remade
     notes: dict[str, None] = field(default_factory=dict, compare=False)
@@ -72,16 +84,6 @@ class ExportSource(RemadeRun):
     def tables(self) -> Tables:
         """The released tables, their records in the released order."""
         return tables_of(self.remade, self.rows, self.include)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the released columns."""
-        return tuple(next(iter(self.tables.values())))
-
-    @property
-    def known_columns(self) -> list[RawColumn]:
-        """The released columns of the original."""
-        return [self.raw.columns[name] for name in self.columns]
 
     @property
     def labels(self) -> dict[str, ColumnLabels]:
@@ -95,20 +97,9 @@ STREAMED_FORMATS = ("csv", "parquet")
 
 @dataclass(frozen=True)
 class StreamedSource(RemadeRun):
-    """A realisation of a study, remade down to pairs of cells; ``rows`` holds the secret of the released order, ``key``
-    is the study key."""
+    """A realisation of streamed records, of whose order ``rows`` holds the secret."""
 
     remade: RemadeCells
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the released columns, in file order."""
-        return released_names(self.data, self.include)
-
-    @property
-    def known_columns(self) -> list[RawColumn]:
-        """The released columns whose distinct values are in memory: those of attributes."""
-        return [self.raw.columns[name] for name in self.columns if name in coded_names(self.data)]
 
 
 def coded_names(data: Microdata) -> tuple[str, ...]:
@@ -119,7 +110,9 @@ def coded_names(data: Microdata) -> tuple[str, ...]:
 
 def released_names(data: Microdata, include: tuple[str, ...]) -> tuple[str, ...]:
     """The columns of a release in file order: dropped ones never, weight and id where they are included."""
-    unreleased = {*data.dropped, *(name for name, use in data.single_uses.items() if use not in include)}
+    # a household's new number stands in the place of the first of the columns that number it
+    unreleased = {*data.dropped, *data.unit_columns[1:]}
+    unreleased |= {name for name, use in data.single_uses.items() if use not in include}
     return tuple(name for name in data.raw.names if name not in unreleased)
 
 
@@ -163,8 +156,12 @@ def source_of(
     is an analyst's bundle of the same data whose row order and ids are used again.
     """
     include, formats = check_include(include), check_formats(formats)
-    if raw.streamed is not None:
-        _check_streamed_formats(formats)
+    for name in formats if raw.streamed is not None else ():
+        if name not in STREAMED_FORMATS:
+            raise UsageError(
+                f"format == '{name}', must be one of {', '.join(STREAMED_FORMATS)} for data that are read by "
+                "streaming: it is written from all records in memory"
+            )
     if candidate is None:
         choice = decision_status(study).choice
         if choice is None:
@@ -198,15 +195,6 @@ def source_of(
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
     check_figures(source.remade.figures, stored)
     return source
-
-
-def _check_streamed_formats(formats: Iterable[str]) -> None:
-    for name in formats:
-        if name not in STREAMED_FORMATS:
-            raise UsageError(
-                f"format == '{name}', must be one of {', '.join(STREAMED_FORMATS)} for data that are read by "
-                "streaming: it is written from all records in memory"
-            )
 
 
 def secret_of(bundle: str | Path, data: Microdata) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -45,20 +45,12 @@ _FEWEST = 20
 _IN_ORDER = 0.95
 
 
-@dataclass
-class _Seen:
-    known: int = 0
-    equal: int = 0
-    steps: int = 0
-    alike: int = 0
-    reverse: int = 0
-
-
-@dataclass
 class IdWatch:
-    """Counts of agreement between original ids and other columns, by the name of the column."""
+    """Counts of agreement between original ids and other columns, by the name of the column: values of both, equal
+    ones, steps from a record to the next, those in the same and in the opposite direction."""
 
-    _columns: dict[str, _Seen] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._counts: dict[str, np.ndarray] = {}
 
     def compare(self, ids: pa.Array, columns: Mapping[str, pa.Array]) -> None:
         """Compare the ids of some records, in file order, with other columns of theirs."""
@@ -66,34 +58,31 @@ class IdWatch:
 
         texts, rises, falls = as_text(ids), _steps(ids, pc.greater), _steps(ids, pc.less)
         for name, values in columns.items():
-            seen = self._columns.setdefault(name, _Seen())
             equal = pc.equal(texts, as_text(values))
-            seen.known += len(equal) - equal.null_count
-            seen.equal += _count(equal)
             up, down = _steps(values, pc.greater), _steps(values, pc.less)
-            seen.steps += len(up) - up.null_count
-            seen.alike += _count(pc.and_(rises, up)) + _count(pc.and_(falls, down))
-            seen.reverse += _count(pc.and_(rises, down)) + _count(pc.and_(falls, up))
+            alike = _count(pc.and_(rises, up)) + _count(pc.and_(falls, down))
+            reverse = _count(pc.and_(rises, down)) + _count(pc.and_(falls, up))
+            counts = [len(equal) - equal.null_count, _count(equal), len(up) - up.null_count, alike, reverse]
+            self._counts[name] = self._counts.get(name, 0) + np.array(counts)
 
     def found(self) -> tuple[str, str] | None:
         """A column that shows the original ids, or stands in their order from record to record, and which of the two
         in words; None where no column does."""
-        for name, seen in self._columns.items():
-            if seen.equal >= max(_FEWEST, _SHOWN * seen.known):
+        for name, (known, equal, steps, alike, reverse) in self._counts.items():
+            if equal >= max(_FEWEST, _SHOWN * known):
                 return name, "the original ids of records"
-            if seen.steps > _FEWEST and max(seen.alike, seen.reverse) > _IN_ORDER * seen.steps:
+            if steps > _FEWEST and max(alike, reverse) > _IN_ORDER * steps:
                 return name, "values in the order of the original ids of records"
         return None
 
 
-def _steps(values: pa.Array, compare: object) -> pa.Array:
+def _steps(values: pa.Array, compare: Callable[[pa.Array, pa.Array], pa.Array]) -> pa.Array:
     """Return whether each record compares so with the one before it; null where one of them is."""
     import pyarrow as pa
 
     if pa.types.is_float16(values.type):  # which Arrow does not compare
         values = values.cast(pa.float32())
-    result: pa.Array = compare(values.slice(1), values.slice(0, max(0, len(values) - 1)))  # type: ignore[operator]
-    return result
+    return compare(values.slice(1), values.slice(0, max(0, len(values) - 1)))
 
 
 def _count(truths: pa.Array) -> int:
@@ -140,24 +129,15 @@ class ExternalShuffle:
         self._paths = [folder / f"{bucket}.rows" for bucket in range(n_buckets)]
         self._files: list[Any] = []
         self._writers: list[Any] = []
-        self._n_rows = 0
+        self.n_rows = 0  # that were added
         self._block = np.empty(0, np.uint8)
-
-    def __len__(self) -> int:
-        """The number of buckets."""
-        return len(self._paths)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows that were added."""
-        return self._n_rows
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Take the next rows."""
         import pyarrow as pa
         from pyarrow import ipc
 
-        if not self._n_rows:
+        if not self.n_rows:
             self._files = [arrow_file(path, "wb") for path in self._paths]
             self._writers = [ipc.new_stream(file, rows.schema) for file in self._files]
         bucket = self._buckets(rows.num_rows)
@@ -174,7 +154,7 @@ class ExternalShuffle:
         from pyarrow import ipc
 
         self.close()
-        for number, path in enumerate(self._paths if self._n_rows else ()):
+        for number, path in enumerate(self._paths if self.n_rows else ()):
             with arrow_file(path) as file, ipc.open_stream(file) as stored:
                 rows = stored.read_all().combine_chunks()
             path.unlink()
@@ -195,12 +175,12 @@ class ExternalShuffle:
         parts, needed = [], n_rows
         while needed:
             if not len(self._block):
-                rng = generator(derive(self._secret, "bucket of a row", (self._n_rows // _BLOCK,)))
+                rng = generator(derive(self._secret, "bucket of a row", (self.n_rows // _BLOCK,)))
                 self._block = rng.integers(0, len(self._paths), _BLOCK, dtype=np.uint8)
             part, self._block = self._block[:needed], self._block[needed:]
             parts.append(part)
             needed -= len(part)
-            self._n_rows += len(part)
+            self.n_rows += len(part)
         return np.concatenate(parts) if parts else np.empty(0, np.uint8)
 
 
@@ -299,7 +279,6 @@ class SecondPass:
 
 
 _LINES = 1 << 18  # records turned into lines of CSV at a time
-_Write = Callable[["Sequence[pa.Array]"], None]
 
 
 @dataclass(frozen=True)
@@ -366,22 +345,22 @@ def write_files(
 ) -> None:
     """Write all rows, as they come, in every format at once; Parquet holds ``labels`` too."""
     with ExitStack() as files:
-        parquet: _Write | None = None
-        csv: _Write | None = None
-        if "csv" in formats:
-            csv = files.enter_context(csv_file(folder / "release.csv", second_pass.names))
+        writers: dict[str, Callable[[Sequence[pa.Array]], None]] = {}
         first = 0
         for group in _of_size(rows, ROW_GROUP):
             columns = second_pass.columns(group, first)
             first += group.num_rows
-            if "parquet" in formats:
-                if parquet is None:
-                    types = {name: values.type for name, values in columns.items()}
-                    parquet = files.enter_context(parquet_file(folder / "release.parquet", types, labels=labels))
-                parquet([*columns.values()])
-            for start in range(0, group.num_rows if csv else 0, _LINES):
-                assert csv is not None
-                csv([values.slice(start, _LINES) for values in columns.values()])
+            if not writers:
+                types = {name: values.type for name, values in columns.items()}
+                if "csv" in formats:
+                    writers["csv"] = files.enter_context(csv_file(folder / "release.csv", second_pass.names))
+                if "parquet" in formats:
+                    file = parquet_file(folder / "release.parquet", types, labels=labels)
+                    writers["parquet"] = files.enter_context(file)
+            for name, write in writers.items():
+                size = _LINES if name == "csv" else ROW_GROUP
+                for start in range(0, group.num_rows, size):
+                    write([values.slice(start, size) for values in columns.values()])
 
 
 def _of_size(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
@@ -408,26 +387,22 @@ def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[s
 
     ``plan`` is the study's and ``names`` are the released columns.
     """
+    import pyarrow as pa
+
     coded = {column for attribute in plan.attributes for column in (*attribute.columns, *attribute.view)}
     carried = tuple(name for name in names if name not in coded)
     columns = tuple(column for column in plan.data.columns if column.name in {*coded, *carried})
     as_released = Plan(data=DataPlan(plan.attributes, plan.data.missing, carry=carried, columns=columns))
     types = {name: remade.data.raw.columns[name].values.type for name in coded}
-    written = replace(open_stream(path), types=types if path.suffix == ".parquet" else _numbers(types))
+    if path.suffix != ".parquet":  # texts of CSV are the levels of others, but "nan" is a missing number
+        types = {name: kind for name, kind in types.items() if pa.types.is_floating(kind)}
+    written = replace(open_stream(path), types=types)
     problem = _difference(code(tabulate(written, as_released), as_released).table, remade.table)
     if problem:
         raise EngineError(
             f"the file '{path.name}' does not hold the table that was measured: {problem}. Nothing was written; is the "
             "disk full or damaged? Otherwise please report this"
         )
-
-
-def _numbers(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
-    """The types of columns that a CSV file is to be read with: its texts are the levels of others, but "nan" is a
-    missing number and "inf" a large one."""
-    import pyarrow as pa
-
-    return {name: kind for name, kind in types.items() if pa.types.is_floating(kind)}
 
 
 def _difference(written: ContingencyTable, measured: ContingencyTable) -> str:

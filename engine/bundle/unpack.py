@@ -12,7 +12,8 @@ import re
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from html import unescape
@@ -96,14 +97,13 @@ def unpacked_size(file: IO[bytes], footer: FileMetaData) -> int:
         column = schema.column(j)
         if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > _WIDEST:
             raise DamagedPage("a column of wide values")
-    total = n_pages = 0
-    for g in range(footer.num_row_groups):
-        group = footer.row_group(g)
-        for j in range(footer.num_columns):
-            for size in _sizes(file, group.column(j)):
-                total, n_pages = total + size, n_pages + 1
-                if n_pages > _MOST_PAGES:
-                    raise DamagedPage("more pages than any table has")
+    groups = (footer.row_group(g) for g in range(footer.num_row_groups))
+    chunks = (group.column(j) for group in groups for j in range(footer.num_columns))
+    total = 0
+    for n_pages, size in enumerate((size for chunk in chunks for size in _sizes(file, chunk)), 1):
+        total += size
+        if n_pages > _MOST_PAGES:
+            raise DamagedPage("more pages than any table has")
     return total
 
 
@@ -118,7 +118,7 @@ def _sizes(file: IO[bytes], chunk: ColumnChunkMetaData) -> Iterator[int]:
         kind, unpacked, packed = (_size(page, i) for i in (1, 2, 3))
         if kind in _HEADERS:
             field, encoding = _HEADERS[kind]
-            header = page.get((field, _STRUCT), {})
+            header = page.get(field, {})
             n_values = _size(header, 1)
             if _size(header, encoding) not in _ENCODINGS or (kind == _DICTIONARY and n_values > unpacked):
                 raise DamagedPage("a page that says itself how much memory it needs")
@@ -127,24 +127,25 @@ def _sizes(file: IO[bytes], chunk: ColumnChunkMetaData) -> Iterator[int]:
         yield unpacked
 
 
-def _size(fields: dict[tuple[int, int], Any], number: int) -> int:
-    size: int = fields.get((number, _I32), -1)
-    if not 0 <= size < 1 << 31:
+def _size(fields: Any, number: int) -> int:
+    size = fields.get(number) if isinstance(fields, dict) else None
+    if not isinstance(size, int) or not 0 <= size < 1 << 31:
         raise DamagedPage("a page without sizes")
     return size
 
 
-def _struct(file: IO[bytes], depth: int = 0) -> dict[tuple[int, int], Any]:
-    """The integers and structs in a struct, by the number and the kind of their fields."""
-    fields: dict[tuple[int, int], Any] = {}
+def _struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
+    """The 32-bit integers and the structs in a struct of Thrift's compact protocol, by the number of their field."""
+    fields: dict[int, Any] = {}
     number = 0
     while head := _byte(file):
         kind = head & 15
         number = number + (head >> 4) if head >> 4 else _zigzag(file)
         if kind in (_I16, _I32, _I64):
-            fields[number, kind] = _zigzag(file)
+            value = _zigzag(file)
+            fields |= {number: value} if kind == _I32 else {}
         elif kind == _STRUCT and depth < _DEEPEST_STRUCT:
-            fields[number, kind] = _struct(file, depth + 1)
+            fields[number] = _struct(file, depth + 1)
         elif kind in (_BYTE, _DOUBLE, _BINARY):
             file.seek({_BYTE: 1, _DOUBLE: 8}.get(kind) or _varint(file), 1)
         elif kind not in (_TRUE, _FALSE):
@@ -177,51 +178,48 @@ def _zigzag(file: IO[bytes]) -> int:
 _LONGEST = 1_000_000  # bytes of a tag, or of a text: expat hands over a tag's attributes only when it has read them all
 
 
-def read_elements(path: Path, on_element: Callable[[str, dict[str, str]], None]) -> None:
-    """Call ``on_element`` with the name (its namespace, a space, its own) and the attributes of every element.
+def variables_in(path: Path) -> set[str]:
+    """The names of the variables that a codebook describes.
 
     Declarations of a document's type are refused: a codebook has none, and they can define texts that unfold without
     end.  More elements and attributes than a file of a bundle has, and longer tags, are refused too.  A file that is no
     XML is an ``ExpatError``.
     """
+    names = set[str]()
     n_entries = 0
 
     def refuse(*_: Any) -> None:
         raise EngineError(f"'{path.name}' declares a type of document, as no codebook of a bundle does")
 
-    def counted(name: str, attributes: dict[str, str]) -> None:
+    def take(element: str, attributes: dict[str, str]) -> None:
         nonlocal n_entries
         n_entries += 1 + len(attributes)
         if n_entries > MOST_ENTRIES:
             raise EngineError(f"'{path.name}' holds more than {MOST_ENTRIES:,} elements and attributes")
-        on_element(name, attributes)
+        if element == "ddi:codebook:2_5 var":
+            names.add(attributes.get("name", ""))
 
-    content = read_plain(path)
-    _refuse_long_tags(path, content)
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = counted
-    parser.Parse(content, True)
-
-
-def _refuse_long_tags(path: Path, content: bytes) -> None:
-    """Refuse two signs ``<`` that are far apart: no tag or text holds one, so each ends before the next."""
-    start = 0
-    while len(content) - start > _LONGEST:
+    content, start = read_plain(path), 0
+    while len(content) - start > _LONGEST:  # no tag or text holds a sign <, so each ends before the next one
         after = content.rfind(b"<", start, start + _LONGEST) + 1
         if not after:
             raise EngineError(f"'{path.name}' holds a tag or a text of more than {_LONGEST:,} bytes")
         start = after
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = take
+    parser.Parse(content, True)
+    return names
 
 
 _DEEPEST = 6
 _UNPACKED, _TIMES = 1 << 25, 4
-_PART_COST = 1 << 13  # bytes that a part counts for besides its own: each is searched by itself
+_PART_COST = 1 << 13  # bytes that a part counts for: millions of tiny ones would take as long as gigabytes
 _MOST_DIRECTORY = 1 << 20  # bytes of an archive's list of entries
 _MOST_CELLS, _CELLS_A_BYTE = 1 << 26, 128
 _MOST_VALUES, _VALUES_A_BYTE = 1 << 28, 64
 _STREAM = re.compile(rb"stream\r?\n")
-_INFO = re.compile(rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s{0,16}(?=([(<]))")
+_INFO = rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s{0,16}"
 _EMBEDDED = re.compile(rb"base64,([A-Za-z0-9+/=\s]{24,})")
 _TAG = re.compile(r"<[^<>]*>")
 _PLAIN = (".csv", ".parquet", ".sav", ".dta", ".xpt")
@@ -264,15 +262,11 @@ class Budget:
         self.name = name
         self.most = self.left = _UNPACKED + _TIMES * size
 
-    def take(self, n_bytes: int) -> None:
-        """Count bytes that were unpacked; too many are refused (:class:`TooLarge`)."""
+    def take(self, n_bytes: int = _PART_COST) -> None:
+        """Count bytes that were unpacked, or one more part; too many are refused (:class:`TooLarge`)."""
         self.left -= n_bytes
         if self.left < 0:
             raise TooLarge(self.name, f"unpacks to more than {in_words(self.most)}; it was not unpacked any further")
-
-    def take_part(self) -> None:
-        """Count one more part: millions of tiny ones would take as long as gigabytes."""
-        self.take(_PART_COST)
 
     def inflate(self, content: bytes) -> bytes:
         """The bytes of a deflated stream."""
@@ -352,7 +346,7 @@ def _unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Ite
     elif content[:8] == b"\x89PNG\r\n\x1a\n":
         yield from _png(where, content, budget)
     for number, match in enumerate(_EMBEDDED.finditer(content)):
-        budget.take_part()
+        budget.take()
         try:
             inner = base64.b64decode(re.sub(rb"\s", b"", match[1]), validate=True)
         except binascii.Error:
@@ -369,7 +363,7 @@ def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Par
     names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
     yield Part(f"{where}: directory", b"\n".join(names), metadata=True)
     for info in archive.infolist():
-        budget.take_part()
+        budget.take()
         try:
             with archive.open(info) as file:
                 inner = budget.read(file)
@@ -388,28 +382,26 @@ def _gzip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Pa
 
 
 def _pdf(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
-    info = [text for sign, end in ((b"(", b")"), (b"<", b">")) for text in _between(content, _INFO, end, sign)]
+    info = [
+        text
+        for begin, end in ((rb"\(", b")"), (b"<", b">"))
+        for text in _between(content, re.compile(_INFO + begin), end)
+    ]
     yield Part(f"{where}: Info", b"\n".join(info), metadata=True)
     for number, packed in enumerate(_between(content, _STREAM, b"endstream")):
-        budget.take_part()
-        try:
-            inner = budget.inflate(packed)
-        except zlib.error:
-            continue
-        yield Part(f"{where}: stream {number + 1}", inner)
+        budget.take()
+        with suppress(zlib.error):
+            yield Part(f"{where}: stream {number + 1}", budget.inflate(packed))
 
 
-def _between(content: bytes, begin: re.Pattern[bytes], end: bytes, sign: bytes = b"") -> Iterator[bytes]:
-    """The bytes between each beginning (those before ``sign`` only) and the next end after it, in one pass."""
+def _between(content: bytes, begin: re.Pattern[bytes], end: bytes) -> Iterator[bytes]:
+    """The bytes between each beginning and the next end after it, in one pass."""
     position = 0
     while match := begin.search(content, position):
-        if sign and match[1] != sign:
-            position = match.end()
-            continue
         position = content.find(end, match.end())
         if position < 0:
             return
-        yield content[match.end() : position + len(sign)]
+        yield content[match.end() : position]
 
 
 def _png(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
@@ -420,23 +412,14 @@ def _png(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
         start += 12 + length
         if kind not in (b"tEXt", b"zTXt", b"iTXt", b"eXIf"):
             continue
-        budget.take_part()
+        budget.take()
         yield Part(f"{where}: text", data, metadata=True)
-        for packed in _texts_of_png(kind, data):
-            try:
-                yield Part(f"{where}: text", budget.inflate(packed), metadata=True)
-            except zlib.error:
-                continue
-
-
-def _texts_of_png(kind: bytes, data: bytes) -> Iterator[bytes]:
-    """The compressed text of a PNG chunk: after its keyword, and in iTXt after two flags, a language and a
-    translation."""
-    _, _, after_keyword = data.partition(b"\0")
-    if kind == b"zTXt":
-        yield after_keyword[1:]
-    elif kind == b"iTXt" and after_keyword[:1] == b"\1":
-        yield after_keyword[2:].split(b"\0", 2)[-1]
+        _, _, text = data.partition(b"\0")  # after the keyword; in iTXt after flags, a language and a translation too
+        is_packed = kind == b"zTXt" or (kind == b"iTXt" and text[:1] == b"\1")
+        with suppress(zlib.error):
+            if is_packed:
+                inner = text[1:] if kind == b"zTXt" else text[2:].split(b"\0", 2)[-1]
+                yield Part(f"{where}: text", budget.inflate(inner), metadata=True)
 
 
 def _parquet(path: Path) -> Iterator[Part]:
@@ -520,7 +503,6 @@ def plain_text(part: Part) -> str:
 _DAMAGED = "cannot be opened as what it is"
 _TAIL = 1024
 _SIGNATURES = {".sav": b"$FL2", ".dta": b"<stata_dta>", ".xpt": b"HEADER RECORD*******LIBRARY HEADER RECORD"}
-_PIECE = 1 << 20
 
 
 def fault(path: Path) -> str:
@@ -529,88 +511,46 @@ def fault(path: Path) -> str:
     Archives are unpacked and their check sums compared, and structured texts are read.  Of a data file the beginning
     and the end are checked, and any other file must be text.
     """
+    from pyarrow import ArrowException
+
     try:
-        return "" if _FORMAT_CHECKS.get(path.suffix.lower(), _is_text)(path) else _DAMAGED
+        return "" if _has_format(path) else _DAMAGED
     except TooLarge as error:
         return error.why
     except (EngineError, OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, ExpatError):
         return _DAMAGED  # RuntimeError: an archive is encrypted or of a new method, or a text is nested without end
-
-
-def _is_office(path: Path) -> bool:
-    with open_plain(path) as file, Archive(file) as archive:
-        budget = Budget(path.name, file.seek(0, 2))
-        for info in archive.infolist():
-            with archive.open(info) as part:
-                while chunk := part.read(_PIECE):
-                    budget.take(len(chunk))
-        return "[Content_Types].xml" in archive.namelist()
-
-
-def _is_pdf(path: Path) -> bool:
-    head, tail = _ends(path)
-    return head.startswith(b"%PDF-") and b"startxref" in tail and tail.rstrip().endswith(b"%%EOF")
-
-
-def _is_parquet(path: Path) -> bool:
-    from pyarrow import ArrowException
-
-    try:
-        check_parquet(path)
     except ArrowException:
-        return False
-    return True
+        return _DAMAGED
 
 
-def _is_labelled(path: Path) -> bool:
-    return _ends(path)[0].startswith(_SIGNATURES[path.suffix.lower()])
-
-
-def _is_json(path: Path) -> bool:
-    read_json(path)
-    return True
-
-
-def _is_toml(path: Path) -> bool:
-    return bool(tomllib.loads(read_text(path)))
-
-
-def _is_xml(path: Path) -> bool:
-    read_elements(path, lambda name, attributes: None)
-    return True
-
-
-def _is_html(path: Path) -> bool:
-    head, tail = _ends(path)
-    return head.lower().startswith(b"<!doctype html") and tail.rstrip().lower().endswith(b"</html>") and _is_text(path)
-
-
-def _is_text(path: Path) -> bool:
-    """Return whether a file is not empty and holds no NUL."""
-    size = 0
+def _has_format(path: Path) -> bool:
+    suffix = path.suffix.lower()
     with open_plain(path) as file:
-        while chunk := file.read(_PIECE):
-            if b"\0" in chunk:
-                return False
-            size += len(chunk)
-    return size > 0
-
-
-def _ends(path: Path) -> tuple[bytes, bytes]:
-    """The first and the last bytes of a file."""
-    with open_plain(path) as file:
+        if suffix in (".docx", ".xlsx", ".pptx"):
+            budget = Budget(path.name, file.seek(0, 2))
+            with Archive(file) as archive:
+                for info in archive.infolist():
+                    with archive.open(info) as part:
+                        budget.read(part)
+                return "[Content_Types].xml" in archive.namelist()
         head = file.read(_TAIL)
         file.seek(max(0, file.seek(0, 2) - _TAIL))
-        return head, file.read()
-
-
-_FORMAT_CHECKS: dict[str, Callable[[Path], bool]] = {
-    **dict.fromkeys((".docx", ".xlsx", ".pptx"), _is_office),
-    **dict.fromkeys(_SIGNATURES, _is_labelled),
-    ".pdf": _is_pdf,
-    ".parquet": _is_parquet,
-    ".json": _is_json,
-    ".toml": _is_toml,
-    ".xml": _is_xml,
-    ".html": _is_html,
-}
+        tail = file.read().rstrip()
+    match suffix:
+        case ".pdf":
+            return head.startswith(b"%PDF-") and b"startxref" in tail and tail.endswith(b"%%EOF")
+        case ".parquet":
+            check_parquet(path)
+        case ".json":
+            read_json(path)
+        case ".toml":
+            return bool(tomllib.loads(read_text(path)))
+        case ".xml":
+            variables_in(path)
+        case ".sav" | ".dta" | ".xpt":
+            return head.startswith(_SIGNATURES[suffix])
+        case ".html" if not (head.lower().startswith(b"<!doctype html") and tail.lower().endswith(b"</html>")):
+            return False
+        case _:
+            return bool(head) and not any(b"\0" in part.content for part in _chunks(path))
+    return True

@@ -16,7 +16,7 @@ from engine.bundle.files import read_sums, sha256
 from engine.bundle.leaks import local_names
 from engine.bundle.manifest import RELEASE, changed_internal_files, compare, read_log, read_manifest
 from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
-from engine.bundle.unpack import fault, parts_of, prose, read_elements
+from engine.bundle.unpack import fault, parts_of, prose, variables_in
 from engine.bundle.writers import METHODS
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import arrow_file
@@ -227,16 +227,10 @@ def _columns(files: Contents) -> Iterator[str]:
     """Data files hold the columns of the codebook and say nothing else."""
     from pyarrow import parquet
 
-    described: set[str] = set()
-
-    def add_variable(element: str, attributes: dict[str, str]) -> None:
-        if element == "ddi:codebook:2_5 var":
-            described.add(attributes.get("name", ""))
-
     if "codebook.xml" not in files.openable:
         yield "'codebook.xml' is missing or damaged"
         return
-    read_elements(files.folder / "codebook.xml", add_variable)
+    described = variables_in(files.folder / "codebook.xml")
     for path in (files.folder / name for name in files.openable):
         if path.suffix == ".csv":
             names = _header(path)

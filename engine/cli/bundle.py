@@ -194,7 +194,7 @@ def run_apply(args: argparse.Namespace) -> None:
 def add_diff(commands: Commands) -> None:
     """Add diff."""
     diff = add_command(commands, "diff", run_diff, "list what changed between two submissions to a board")
-    diff.add_argument("old", metavar="OLD", help="a plan, a study, or the folder of an analyst's or a board bundle")
+    diff.add_argument("old", metavar="OLD", help="a plan or a study")
     diff.add_argument("new", metavar="NEW", help="the later one")
 
 

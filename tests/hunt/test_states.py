@@ -45,8 +45,7 @@ COMMANDS = [
     ["verify", "out", "--study", STUDY],
     ["replay", "out/analyst", "--data", stock.DATA],
     ["replay", "out/analyst/internal/manifest.json", "--data", stock.DATA, "--out", "new"],
-    ["diff", "out/analyst", STUDY],
-    ["diff", "out/board", "out/board"],
+    ["diff", STUDY, STUDY],
     ["apply", "out/analyst", "--data", "out/public/release.csv", "--id", "A", "--out", "new"],
 ]
 WRITING = ("measure", "recheck", "sweep")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.bundle.submissions import Submission, _mechanism_text, differences, read_submission
+from engine.bundle.submissions import Submission, differences, read_submission
 from engine.cli.main import main
 from engine.common.errors import EngineError, UsageError
 from engine.data.domain import EditRule
@@ -64,7 +64,7 @@ def test_entries_of_several_parts_are_said_in_words() -> None:
         tables=(TablePlan("work by strain", ("A", "B")),),
         space=replace(_SMALL.space, adaptive=True, screen=2),
     )
-    said = differences(Submission("plan", _SMALL), Submission("plan", two))
+    said = differences(Submission(_SMALL), Submission(two))
     assert said == [
         "plan, edits: was nothing, is none so (never A n or y with B n)",
         "plan, analyses: was nothing, is smoke (logistic): A ~ B + C, by D; more (linear): B ~ C",
@@ -75,31 +75,10 @@ def test_entries_of_several_parts_are_said_in_words() -> None:
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("without_pdf")
-def test_bundles_of_an_analyst_and_of_a_member(tmp_path: Path, studies: tuple[Path, Path]) -> None:
-    from engine.bundle import export
-
-    with Study.open(studies[1]) as study:
-        labels = [choice.label for choice in study.choices.all()]
-        other = next(s.label for s in study.scenarios if s.label not in labels)
-        one = export(study, _RAW, labels[0], tmp_path / "one")
-        two = export(study, _RAW, other, tmp_path / "two")
-        member = export(study, _RAW, labels[0], tmp_path / "board", tier="board")
-    said = differences(read_submission(one), read_submission(two))
-    assert any(text.startswith("recommended: was random_swap:") for text in said)
-    manifest = {"mechanism": "maps", "spec": "A:S", "params": [["w0", "0.8"], ["log", ""], ["D", "5"]], "rate": ""}
-    assert _mechanism_text(manifest) == "maps (w0 0.8; D 5)"
-    assert any(text.startswith("released hellinger: was") for text in said)
-    assert differences(read_submission(member), read_submission(member)) == []
-    with pytest.raises(UsageError, match="hold nothing that could be compared"):
-        differences(read_submission(one), read_submission(member))
-
-
 def test_what_cannot_be_compared_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         read_submission(tmp_path / "nowhere")
-    with pytest.raises(EngineError, match="is no bundle"):
+    with pytest.raises(EngineError, match="is a folder, not a study"):
         read_submission(tmp_path)
 
 
