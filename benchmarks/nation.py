@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks._harness import process, word
 from benchmarks._tables import CALLS, KEY, first_table
-from engine.bundle.streamed_release import ExternalShuffle, SecondPass, buckets_for, check_written, write_files
+from engine.bundle.released_files import ExternalShuffle, SecondPass, buckets_for, check_written, write_files
 from engine.common.streams import derive
 from engine.data.io import stream as parts
 from engine.data.io.counting import count, default_threads

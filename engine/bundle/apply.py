@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from engine.bundle.files import FORMATS, check_formats, table_names, write_tables
 from engine.bundle.folder import new_folder
 from engine.bundle.manifest import BUCKETS, INTERNAL, RELEASE, analyst_in, read_intact
+from engine.bundle.released_files import FORMATS, check_formats, table_names, write_tables
 from engine.bundle.unpack import TooLarge, check_parquet
 from engine.bundle.writers import FROM, NEW_ID, NEW_UNIT, OLD_ID, OLD_UNIT, ROW, joint_texts
 from engine.common.errors import EngineError, UsageError, did_you_mean

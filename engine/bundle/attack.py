@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from engine.measures.several_tables import compared
 from engine.measures.turned_back import turned_back
 from engine.measures.verdict import Verdict, verdict_values
 from engine.mechanisms import mechanism
+from engine.mechanisms.base import BatchedDraw
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable, order_trace
 from engine.release.spec import ReleaseSpec, pairs_wanted, structure_of
@@ -46,70 +47,51 @@ from engine.sweeps.reader_attacks import misfits, released_recodes
 from engine.sweeps.remake import Remade
 from engine.sweeps.warnings import MEND_IDENTIFIER, tells_apart, tells_units_apart
 
-FAMILIES = (
-    "number",
-    "number, low byte first",
-    "digits",
-    "repeated digits",
-    "repeated byte",
-    "SHA-256",
-    "MD5",
-    "BLAKE2",
-    "Python's random",
-    "NumPy's generator",
-    "NumPy's old generator",
-)
-"""Ways in which a small seed becomes bytes."""
-SMALL = 1 << 40
-"""A key that reads as a number below this is small."""
-
-
-class _OldGenerator(threading.local):
-    """One old generator in each thread: making one takes ten times as long as giving it another seed."""
-
-    def __init__(self) -> None:
-        self.generator = np.random.RandomState(0)
-
-
-_old = _OldGenerator()
+_own = threading.local()
 
 
 def old_generator(seed: int) -> np.random.RandomState:
-    """A generator equal to ``numpy.random.RandomState(seed)``, until the next call in the same thread."""
-    _old.generator.seed(seed)
-    return _old.generator
+    """A generator equal to ``numpy.random.RandomState(seed)``, until the next call in the same thread; making one takes
+    ten times as long as giving it another seed."""
+    generator: np.random.RandomState = getattr(_own, "generator", None) or np.random.RandomState(0)
+    _own.generator = generator
+    generator.seed(seed)
+    return generator
 
 
-def spread(family: str, seed: int, size: int) -> bytes:
-    """The bytes that one family makes of a seed."""
-    text = str(seed)
-    if family == "number":
-        return seed.to_bytes(size, "big")
-    if family == "number, low byte first":
-        return seed.to_bytes(size, "little")
-    if family == "digits":  # as a person types it into a key file: 000...042 as hexadecimal digits
-        return bytes.fromhex(text.zfill(2 * size)[-2 * size :])
-    if family == "repeated digits":
-        return bytes.fromhex((text * (2 * size))[: 2 * size])
-    if family == "repeated byte":
-        return bytes([seed % 256]) * size
-    if family in ("SHA-256", "MD5", "BLAKE2"):
-        name = {"SHA-256": "sha256", "MD5": "md5", "BLAKE2": "blake2b"}[family]
-        digest = hashlib.new(name, text.encode()).digest()
-        return (digest * (size // len(digest) + 1))[:size]
-    if family == "Python's random":
-        return random.Random(seed).randbytes(size)
-    if family == "NumPy's generator":
-        return np.random.default_rng(seed).bytes(size)
-    return old_generator(seed).bytes(size)
+def _hashed(name: str) -> Callable[[int, int], bytes]:
+    def digest(seed: int, size: int) -> bytes:
+        once = hashlib.new(name, str(seed).encode()).digest()
+        return (once * (size // len(once) + 1))[:size]
+
+    return digest
+
+
+FAMILIES: dict[str, Callable[[int, int], bytes]] = {
+    "number": lambda seed, size: seed.to_bytes(size, "big"),
+    "number, low byte first": lambda seed, size: seed.to_bytes(size, "little"),
+    # as a person types it into a key file: 000...042 as hexadecimal digits
+    "digits": lambda seed, size: bytes.fromhex(str(seed).zfill(2 * size)[-2 * size :]),
+    "repeated digits": lambda seed, size: bytes.fromhex((str(seed) * (2 * size))[: 2 * size]),
+    "repeated byte": lambda seed, size: bytes([seed % 256]) * size,
+    "SHA-256": _hashed("sha256"),
+    "MD5": _hashed("md5"),
+    "BLAKE2": _hashed("blake2b"),
+    "Python's random": lambda seed, size: random.Random(seed).randbytes(size),
+    "NumPy's generator": lambda seed, size: np.random.default_rng(seed).bytes(size),
+    "NumPy's old generator": lambda seed, size: old_generator(seed).bytes(size),
+}
+"""Ways in which a small seed becomes bytes, of which so many are asked for."""
+SMALL = 1 << 40
+"""A key that reads as a number below this is small."""
 
 
 def guesses(size: int, n_seeds: int) -> Iterator[tuple[str, int, bytes]]:
     """Family, seed and bytes of every guess with a seed below ``n_seeds``, each byte string once."""
     seen: set[bytes] = set()
     for seed in range(n_seeds):
-        for family in FAMILIES:
-            guess = spread(family, seed, size)
+        for family, spread in FAMILIES.items():
+            guess = spread(seed, size)
             if guess not in seen:
                 seen.add(guess)
                 yield family, seed, guess
@@ -134,61 +116,45 @@ def weakness(secret: bytes, n_seeds: int) -> str:
 @lru_cache(maxsize=4)
 def _families_by_bytes(size: int, n_seeds: int) -> dict[bytes, str]:
     """The family by the bytes that it makes of a small seed, of the families that are slow to compute."""
-    return {spread(family, seed, size): family for family in FAMILIES[5:] for seed in range(n_seeds)}
+    slow = [*FAMILIES][5:]
+    return {FAMILIES[family](seed, size): family for family in slow for seed in range(n_seeds)}
 
 
 _RATES = ("0.01", "0.02", "0.05", "0.1")
+Donors = Callable[[bytes], list[np.ndarray]]
+"""For a key, and each rate that is tried, the record from which each record would get its values back."""
 
 
-class Redrawn(NamedTuple):
-    """The exchanged attributes (by position), how many rates are tried, and ``donors_of(key)``: for each rate and
-    record the one from which it gets its values back, were that the key."""
-
-    moved: tuple[int, ...]
-    n_rates: int
-    donors_of: Callable[[bytes], list[np.ndarray]]
-
-
-def redrawn_exchanges(source: ExportSource) -> Redrawn | str:
-    """The parts that draw the exchanges of a release again; the reason in words where that is no use."""
-    spec, names = source.scenario.spec, source.data.domain.names
-    swap = mechanism(spec.mechanism)
-    moved = source.data.domain.indices(swap.altered(spec))
-    if not swap.redrawable or len(moved) == len(names):
-        return "the mechanism cannot be undone by drawing its pairs again"
-    return _random_swap(source, moved) if swap.batched is not None else _of_records(source, moved)
-
-
-def _random_swap(source: ExportSource, moved: tuple[int, ...]) -> Redrawn | str:
-    """Pairs of cells, of which a smaller rate takes the first ones."""
+def _of_random_swap(source: ExportSource, drawn: BatchedDraw) -> tuple[int, Donors]:
+    """The number of rates and the donors of pairs of cells, of which a smaller rate takes the first ones."""
     spec, data = source.scenario.spec, source.data
     swap, n = mechanism(spec.mechanism), data.n_records
-    rates = sorted({*_RATES, *source.study.plan.space.rates, spec.rate}, key=float)
+    rates = {*_RATES, *source.study.plan.space.rates, spec.rate}
     stops = sorted({pairs_wanted(rate, n)[1] for rate in rates} - {0})
-    if not stops or swap.batched is None:
-        return "nothing was swapped"
-    drawn, prepared = swap.batched, swap.batched.preparing(data.table)(structure_of(spec, data.table))
+    prepared = drawn.preparing(data.table)(structure_of(spec, data.table))
 
     def donors_of(key: bytes) -> list[np.ndarray]:
         derived = swap.stream(key, spec, data.table, source.replicate)
         pairs = drawn.records(derived, prepared.draw(derived, stops[-1]), data.cell_of_record)
-        return [_traded(pairs[:stop], n) for stop in stops]
+        donors = np.tile(np.arange(n), (len(stops), 1))
+        for row, stop in zip(donors, stops, strict=True):
+            first, second = pairs[:stop].T
+            row[first], row[second] = second, first
+        return [*donors]
 
-    return Redrawn(moved, len(stops), donors_of)
-
-
-def _traded(pairs: np.ndarray, n_records: int) -> np.ndarray:
-    """For each record, the one from which it gets its values when pairs trade them."""
-    donors = np.arange(n_records)
-    donors[pairs[:, 0]], donors[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
-    return donors
+    return len(stops), donors_of
 
 
-def _of_records(source: ExportSource, moved: tuple[int, ...]) -> Redrawn:
-    """Exchanges that are drawn over records, with each rate that the study has with the same other parameters."""
+def _of_records(source: ExportSource) -> tuple[int, Donors]:
+    """The number of rates that the study has with the same other parameters, and the donors of exchanges that are drawn
+    over records."""
+
+    def but_rate(spec: ReleaseSpec) -> tuple[object, ...]:
+        return spec.mechanism, tuple((name, text) for name, text in spec.params if name != "rate")
+
     spec, data, plan = source.scenario.spec, source.data, source.study.plan
     swap = mechanism(spec.mechanism)
-    specs = [s.spec for s in source.study.scenarios if _but_rate(s.spec) == _but_rate(spec)]
+    specs = [s.spec for s in source.study.scenarios if but_rate(s.spec) == but_rate(spec)]
     settings = [setting_of(one, plan, data) for one in specs]
     prepared, original = swap.prepare(settings[0]), ReleasedTable(data)
 
@@ -200,11 +166,7 @@ def _of_records(source: ExportSource, moved: tuple[int, ...]) -> Redrawn:
         )
         return [np.arange(data.n_records) if table.source is None else table.source for table in drawn]
 
-    return Redrawn(moved, len(specs), donors_of)
-
-
-def _but_rate(spec: ReleaseSpec) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return spec.mechanism, tuple((name, text) for name, text in spec.params if name != "rate")
+    return len(specs), donors_of
 
 
 _SEEDS_COMPARED = 1 << 13  # seeds of every family that are compared with the key itself
@@ -282,20 +244,25 @@ def _guess_keys(source: ExportSource) -> dict[str, Any]:
 def _undo_swap(source: ExportSource) -> dict[str, Any]:
     """Undo the swap under guessed keys and rates; the true pair restores the original associations."""
     data, released = source.data, source.remade.tables[0]
-    redrawn = redrawn_exchanges(source)
-    if isinstance(redrawn, str):
-        return {"tried": 0, "succeeded": False, "why": redrawn}
-    moved, n_alternatives, donors_of = redrawn
-    stayed = [data.codes[j] for j in range(len(data.domain)) if j not in moved]
-    score = _Association(data.n_records, [released.codes(j) for j in moved], stayed)
-    base, scores, tried = score(np.arange(data.n_records)), [], []
+    spec = source.scenario.spec
+    swap = mechanism(spec.mechanism)
+    moved = data.domain.indices(swap.altered(spec))
+    if not swap.redrawable or len(moved) == len(data.domain):
+        why = "the mechanism cannot be undone by drawing its pairs again"
+        return {"tried": 0, "succeeded": False, "why": why}
+    n_rates, donors_of = _of_records(source) if swap.batched is None else _of_random_swap(source, swap.batched)
+    if not n_rates:
+        return {"tried": 0, "succeeded": False, "why": "nothing was swapped"}
+    stayed = [data.codes[j].astype(np.int64) for j in range(len(data.domain)) if j not in moved]
+    exchanged = [released.codes(j).astype(np.int64) for j in moved]
+    base, scores, tried = _association(exchanged, stayed), [], []
     begin = time.monotonic()
     for guess in guesses(KEY_BYTES, _SEEDS_TRIED):
-        scores.append([score(donors) for donors in donors_of(guess[2])])
+        scores.append([_association([codes[d] for codes in exchanged], stayed) for d in donors_of(guess[2])])
         tried.append(guess)
         if time.monotonic() - begin > _SECONDS:
             break
-    result: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * n_alternatives, "succeeded": False}
+    result: dict[str, Any] = {"keys": len(tried), "tried": len(tried) * n_rates, "succeeded": False}
     best = stands_out(base, np.array(scores))
     if best is not None:
         family, seed, key = tried[best[0]]
@@ -324,26 +291,18 @@ def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:
     return (int(best[0]), int(best[1])) if z[best] > _STANDS_OUT else None
 
 
-class _Association:
+def _association(moved: list[np.ndarray], stayed: list[np.ndarray]) -> float:
     """The strength with which moved and unmoved attributes go together: the sum of n log n over their two-way tables.
 
     Their margins stay the same whatever is exchanged, so this orders guesses as the likelihood ratio does.
     """
-
-    def __init__(self, n_records: int, moved: list[np.ndarray], stayed: list[np.ndarray]) -> None:
-        self.moved = [codes.astype(np.int64) for codes in moved]
-        self.stayed = [codes.astype(np.int64) for codes in stayed]
-        self.sizes = [int(codes.max(initial=0)) + 1 for codes in self.moved]
-        most = max(n_records, 1) + 1
-        self.logs = np.arange(most) * np.log(np.maximum(np.arange(most), 1))
-
-    def __call__(self, donors: np.ndarray) -> float:
-        total = 0.0
-        for codes, size in zip(self.moved, self.sizes, strict=True):
-            exchanged = codes[donors]
-            for unmoved in self.stayed:
-                total += float(self.logs[np.bincount(unmoved * size + exchanged)].sum())
-        return total
+    total = 0.0
+    for codes in moved:
+        size = int(codes.max(initial=0)) + 1
+        for unmoved in stayed:
+            n = np.bincount(unmoved * size + codes)
+            total += float((n * np.log(np.maximum(n, 1))).sum())
+    return total
 
 
 def _guess_order(source: ExportSource) -> dict[str, Any]:
@@ -361,10 +320,7 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
         if trace.is_kept:
             return {**result, "succeeded": True, "why": f"{description} keeps something of the original order"}
     for seed in range(200 if n <= 100_000 else 20):
-        for permuted in (
-            np.random.default_rng(seed).permutation(n),
-            old_generator(seed).permutation(n),
-        ):
+        for permuted in (np.random.default_rng(seed).permutation(n), old_generator(seed).permutation(n)):
             for guess in (permuted, np.argsort(permuted)):
                 if n > 20 and np.mean(guess == order) > _SAME:
                     return {**result, "succeeded": True, "why": f"the order of rows is the one that seed {seed} makes"}
@@ -376,14 +332,14 @@ def _find_identifiers(source: ExportSource) -> dict[str, Any]:
     numbers of these."""
     n, units = source.data.n_records, source.data.units
     others = {name: source.raw.columns[name] for name in source.columns if name not in source.data.single_uses}
-    columns = [name for name, column in others.items() if tells_apart(column, n)]
-    if columns:
-        return {"succeeded": True, "columns": columns, "why": f"column '{columns[0]}' tells nearly every record apart"}
+    of_records = [name for name, column in others.items() if tells_apart(column, n)]
+    of_units = []
     if units is not None and len(units) < n:
-        columns = [name for name, column in others.items() if tells_units_apart(column, units)]
-    if columns:
-        why = f"column '{columns[0]}' tells nearly every household apart"
-        return {"succeeded": True, "columns": columns, "why": why}
+        of_units = [name for name, column in others.items() if tells_units_apart(column, units)]
+    for columns, owner in ((of_records, "record"), (of_units, "household")):
+        if columns:
+            why = f"column '{columns[0]}' tells nearly every {owner} apart"
+            return {"succeeded": True, "columns": columns, "why": why}
     return {"succeeded": False, "columns": []}
 
 
@@ -457,15 +413,10 @@ def name_units(source: ExportSource) -> dict[str, Any]:
     found = units_found(RecordRelease(ReleasedTable(remade.data), remade.tables[:1], plan, remade.spec))
     if found is None or not found.altered:
         return {"tried": 0, "telling": False}
-    verdict = found.verdict
-    return {
-        "tried": 1,
-        "telling": verdict.severity == "serious",
-        "severity": verdict.severity,
-        "why": units_words(found),
-        **found._asdict(),
-        "auc": None if math.isnan(found.auc) else found.auc,
-    }
+    severity = found.verdict.severity
+    words = {"severity": severity, "why": units_words(found)}
+    auc = None if math.isnan(found.auc) else found.auc
+    return {"tried": 1, "telling": severity == "serious", **words, **found._asdict(), "auc": auc}
 
 
 def guess_originals(source: ExportSource | StreamedSource) -> dict[str, Any]:
@@ -475,15 +426,7 @@ def guess_originals(source: ExportSource | StreamedSource) -> dict[str, Any]:
     found = turned_back(remade.tables) if isinstance(remade, Remade) else remade.guesses
     if found is None:
         return {"tried": 0, "succeeded": False, "telling": False}
-    verdict = found.verdict
-    return {
-        "tried": 1,
-        "succeeded": found.undoes,
-        "telling": verdict.finds,
-        "severity": verdict.severity,
-        "why": verdict_words(verdict),
-        **found._asdict(),
-    }
+    return {"tried": 1, "succeeded": found.undoes, **_words_of(found.verdict), **found._asdict()}
 
 
 def compare_tables(source: ExportSource) -> dict[str, Any]:
@@ -492,17 +435,13 @@ def compare_tables(source: ExportSource) -> dict[str, Any]:
     found = compared(source.remade.tables)
     if found is None:
         return {"tried": 0, "telling": False}
-    return {
-        "tried": 1,
-        "telling": found.verdict.finds,
-        "severity": found.verdict.severity,
-        "why": verdict_words(found.verdict),
-        "tables": found.tables,
-        "n": len(found.altered),
-        "altered": int(found.altered.sum()),
-        "certain": found.certain,
-        "auc": None if math.isnan(found.auc) else found.auc,
-    }
+    auc = None if math.isnan(found.auc) else found.auc
+    counts = {"tables": found.tables, "n": len(found.altered), "altered": int(found.altered.sum())}
+    return {"tried": 1, **_words_of(found.verdict), **counts, "certain": found.certain, "auc": auc}
+
+
+def _words_of(verdict: Verdict) -> dict[str, Any]:
+    return {"telling": verdict.finds, "severity": verdict.severity, "why": verdict_words(verdict)}
 
 
 def told_words(attack: Mapping[str, Any], verdict: Verdict | None) -> tuple[str, bool]:

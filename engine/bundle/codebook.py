@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from markupsafe import Markup
 
-from engine.bundle.files import Tables
+from engine.bundle.released_files import Tables
 from engine.common.raw_values import is_number, texts
 from engine.data.io.arrow_columns import one_array, plain_values
 from engine.data.microdata import ColumnLabels
@@ -110,12 +110,16 @@ def codebook(
     codes: Collection[str] = (),
     unit: str | None = None,
 ) -> Codebook:
-    """Describe released tables; ``files`` are the names of the data files, ``notes`` the sentences of
-    :func:`engine.bundle.files.write_tables`, ``codes`` the columns whose numbers are known to be codes, ``unit`` the
-    released column that numbers households."""
+    """Describe released tables; ``files`` are the names of the data files, ``notes`` what these say otherwise,
+    ``codes`` the columns whose numbers are known to be codes, ``unit`` the released column that numbers households."""
     described_tables = []
     for name, columns in tables.items():
-        weights = None if weight is None else _weights(columns[weight], labels[weight])
+        weights = None
+        if weight is not None:
+            distinct, of_record = _coded(columns[weight])
+            figures = labels[weight].notation_of(distinct).numbers(distinct)
+            known = np.where(labels[weight].missing_mask(distinct), 0.0, figures)
+            weights = np.nan_to_num(np.append(known, 0.0)[of_record])
         described = tuple(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
@@ -123,13 +127,6 @@ def codebook(
         described_tables.append(Table(name, len(next(iter(columns.values()))), described, n_units))
     all_notes = (*notes, *([_CSV_NOTE] if any(name.endswith(".csv") for name in files) else []))
     return Codebook(title or "Released data", tuple(files), tuple(described_tables), all_notes, weight)
-
-
-def _weights(values: pa.Array, about: ColumnLabels) -> np.ndarray:
-    distinct, codes = _coded(values)
-    known = np.where(about.missing_mask(distinct), 0.0, about.notation_of(distinct).numbers(distinct))
-    result: np.ndarray = np.nan_to_num(np.append(known, 0.0)[codes])
-    return result
 
 
 def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
@@ -150,27 +147,22 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
     is_valid = ~about.missing_mask(distinct)
     missing = {value for value, valid in zip(raw, is_valid, strict=True) if not valid}
     numeric = len(raw) > 0 and not np.isnan(figures[is_valid]).any()
-    listed: tuple[Value, ...] = ()
+    listed: list[Value] = []
     if len(raw) <= MOST_VALUES or about.values or missing:
-        sums = None if weights is None else np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
-        listed = tuple(
-            Value(
-                value,
-                about.label_of.get(value, ""),
-                value in missing,
-                int(counts[i]),
-                None if sums is None else float(sums[i]),
-            )
-            for i, value in enumerate(raw)
-            if len(raw) <= MOST_VALUES or value in about.label_of or value in missing
-        )
-        absent = [value for value, _ in about.values if value not in set(raw)]
-        without = set(about.missing_among(absent))
-        listed += tuple(
-            Value(value, about.label_of[value], value in without, 0, None if sums is None else 0.0) for value in absent
-        )
+        count_of = dict(zip(raw, counts.tolist(), strict=True))
+        weight_of = dict.fromkeys(raw, 0.0)
+        if weights is not None:
+            sums = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
+            weight_of = dict(zip(raw, sums.tolist(), strict=True))
+        absent = [value for value, _ in about.values if value not in count_of]
+        without = missing | set(about.missing_among(absent))
+        for value in (*raw, *absent):
+            if len(raw) <= MOST_VALUES or value in about.label_of or value in missing:
+                label, weighted = about.label_of.get(value, ""), weight_of.get(value, 0.0)
+                n = count_of.get(value, 0)
+                listed.append(Value(value, label, value in without, n, None if weights is None else weighted))
         numeric_values = all(is_number(value.raw) for value in listed)
-        listed = tuple(sorted(listed, key=lambda value: (float(value.raw) if numeric_values else 0.0, value.raw)))
+        listed.sort(key=lambda value: (float(value.raw) if numeric_values else 0.0, value.raw))
     valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
     # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
     # file calls it a scale says little, since programs write so unless told otherwise.
@@ -184,23 +176,25 @@ def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarra
         mean = float((x * n).sum() / n.sum())
         sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
     kind = "numeric" if numeric else "character"
-    return Column(name, about.label, kind, listed, len(raw), valid, empty, least, most, mean, sd, categories)
+    return Column(name, about.label, kind, tuple(listed), len(raw), valid, empty, least, most, mean, sd, categories)
 
 
 def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
 def codebook_html(book: Codebook) -> str:
     """The codebook as one page of HTML that needs nothing from elsewhere."""
-    template = Path(__file__).with_name("templates") / "codebook.html"
-    return html_of(template, {"book": book, "number_text": _number, "one_decimal": "{:,.1f}".format}) + "\n"
+    names = {"book": book, "number_text": _number, "one_decimal": "{:,.1f}".format}
+    return html_of(_TEMPLATES / "codebook.html", names) + "\n"
 
 
 def codebook_xml(book: Codebook) -> str:
     """The codebook as DDI Codebook 2.5 (namespace ``ddi:codebook:2_5``): study, files and variables."""
-    names = {"book": book, "text": _text, "quoted": _quoted}
-    return html_of(Path(__file__).with_name("templates") / "codebook.xml", names) + "\n"
+    return html_of(_TEMPLATES / "codebook.xml", {"book": book, "text": _text, "quoted": _quoted}) + "\n"
 
 
 _BAD = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

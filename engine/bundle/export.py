@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 from engine.bundle import leaks
 from engine.bundle.attack import attack, attack_streamed, compare_tables, guess_originals, name_units, told_words
-from engine.bundle.files import refuse_original, sha256, write_sums
-from engine.bundle.folder import check_new, new_folder
+from engine.bundle.folder import check_new, new_folder, sha256, write_sums
 from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
+from engine.bundle.released_files import refuse_original
 from engine.bundle.source import ExportOptions, ExportSource, StreamedSource, refuse_original_cells, source_of
 from engine.bundle.writers import write_for_analyst, write_for_public
 from engine.common.errors import EngineError, Remedy, UsageError

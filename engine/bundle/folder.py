@@ -1,7 +1,8 @@
-"""Write a new folder whole or not at all."""
+"""Write a new folder whole or not at all, and the digests of its files."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,9 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.bundle import cleanup_process
+from engine.bundle.readers import SUMS
 from engine.common.errors import EngineError, Remedy, UsageError
-from engine.common.os_support import FULL, Unwritten, is_full, keep_private, publish, reason_of
+from engine.common.os_support import Unwritten, is_full, keep_private, publish, reason_of
 from engine.common.processes import machine, was_left
+from engine.common.untrusted import open_plain, read_text
 
 _HIDDEN_NAME = re.compile(r"\..+\.([0-9a-f]{8})\.([0-9]{1,9})\.[0-9a-f]{8}\.part")
 """Name of a folder that is being written: of what, on which machine (a digest), by which process."""
@@ -28,8 +31,8 @@ class Failed(EngineError):
 
 
 @contextmanager
-def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """A hidden folder beside ``out`` to write into, and the step that makes it ``out``.
+def new_folder(out: Path, *, public: Iterable[str] = (), what: str = "") -> Iterator[tuple[Path, Callable[[], None]]]:
+    """A hidden folder beside ``out`` to write into, and the step that makes it ``out``; ``what`` names it in errors.
 
     It is its owner's alone, but for the folders in it that are ``public`` ("." is itself), which everybody may read.
 
@@ -59,9 +62,8 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
             if not isinstance(error, Unwritten | OSError) and (isinstance(error, EngineError) or not is_full(hidden)):
                 raise
             reason = error.reason if isinstance(error, Unwritten) else reason_of(error, parent)
-            raise Failed(
-                f"the export to '{out.name}' could not be written: {reason}; nothing was left behind"
-            ) from None
+            what = what or f"the export to '{out.name}'"
+            raise Failed(f"{what} could not be written: {reason}; nothing was left behind") from None
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
 
@@ -70,24 +72,9 @@ def new_folder(out: Path, *, public: Iterable[str] = ()) -> Iterator[tuple[Path,
 def scratch_folder() -> Iterator[Path]:
     """A private folder for temporary files, removed however this process ends; where all processes ended at once, when
     the next such folder is made."""
-    parent = Path(tempfile.gettempdir()).absolute()
-    _remove_left_over(parent)
-    hidden = parent / _hidden_name("swap-frontier")
-    with _removed_when_killed(hidden):
-        try:
-            hidden.mkdir(mode=0o700)
-        except OSError as error:
-            raise Failed(f"cannot write to the folder for temporary files: {reason_of(error, parent)}") from None
-        try:
-            yield hidden
-        except EngineError:
-            raise
-        except Exception as error:
-            if reason_of(error, parent) != FULL:
-                raise
-            raise Failed(f"temporary files could not be written: {FULL}; free some space and try again") from None
-        finally:
-            shutil.rmtree(hidden, ignore_errors=True)
+    out = Path(tempfile.gettempdir()).absolute() / f"swap-frontier-{secrets.token_hex(4)}"
+    with new_folder(out, what="temporary files") as (hidden, _):
+        yield hidden
 
 
 @contextmanager
@@ -168,3 +155,28 @@ def _remove_left_over(parent: Path) -> None:
             match = _HIDDEN_NAME.fullmatch(path.name)
             if match and path.is_dir() and was_left(path, match[1], int(match[2])):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a plain file."""
+    with open_plain(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_sums(folder: Path) -> None:
+    """Write the digests of all files below a folder, in the form that ``sha256sum -c`` reads."""
+    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name != SUMS)
+    text = "".join(f"{sha256(folder / path)}  {path}\n" for path in paths)
+    (folder / SUMS).write_bytes(text.encode())
+
+
+def read_sums(folder: Path) -> dict[str, str] | None:
+    """The digests that a folder lists by relative path; None where it lists none or the list is damaged."""
+    try:
+        lines = read_text(folder / SUMS).splitlines()
+    except (OSError, EngineError):
+        return None
+    pairs = [line.partition("  ") for line in lines]
+    if not all(len(digest) == 64 and path for digest, _, path in pairs):
+        return None
+    return {path: digest for digest, _, path in pairs}

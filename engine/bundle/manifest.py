@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from engine.bundle.files import read_sums, sha256
+from engine.bundle.folder import read_sums, sha256
 from engine.bundle.readers import SUMS, Tier, files_below, why_unopened
 from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
@@ -190,7 +190,13 @@ def read_intact(path: str | Path) -> dict[str, Any]:
             "used"
         )
     if path.is_dir():
-        _check_internal(analyst_in(path), manifest)
+        bundle = analyst_in(path)
+        if read_sums(bundle) is None:
+            raise EngineError(f"the bundle's {SUMS} is missing or damaged, so nobody can tell what was changed in it")
+        for name in changed_internal_files(bundle, manifest):
+            raise EngineError(
+                f"'{name}' of the bundle was changed, added or removed after the export; nothing was computed"
+            )
     return manifest
 
 
@@ -210,15 +216,6 @@ def changed_internal_files(bundle: Path, manifest: Mapping[str, Any]) -> list[st
     ]
 
 
-def _check_internal(bundle: Path, manifest: Mapping[str, Any]) -> None:
-    if read_sums(bundle) is None:
-        raise EngineError(f"the bundle's {SUMS} is missing or damaged, so nobody can tell what was changed in it")
-    for name in changed_internal_files(bundle, manifest):
-        raise EngineError(
-            f"'{name}' of the bundle was changed, added or removed after the export; nothing was computed"
-        )
-
-
 LOG = "decision-log.json"
 """The decision log in an analyst's bundle, as it was when that was written."""
 UNKNOWN = (
@@ -235,10 +232,21 @@ def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ..
     if not is_plain(bundle / SUMS):
         return (f"{SUMS} is missing, so there is nothing to compare",), ""
     digest = hashlib.sha256(read_plain(bundle / SUMS)).hexdigest()
-    if study is not None:
-        studies = _studies_by_digest([study], tier)
-    else:
-        studies = _studies_by_digest(_studies_beside(bundle), tier, lenient=True)
+    beside = [path for folder in bundle.absolute().parents[:_LEVELS_UP] for path in sorted(folder.glob("*.study"))]
+    named = [path for path in beside if is_plain(path)] if study is None else [study]  # a pipe is left out
+    studies: dict[str, str] = {}
+    for path in named:
+        try:
+            opened = Study.open(path)
+        except EngineError:
+            if study is None:  # a file beside it that is no study; a log that was changed is never passed over
+                continue
+            raise
+        with opened:
+            log = entries(opened)
+            verify_chain(log)
+            check_seal(opened)
+            studies |= dict.fromkeys(digests_in(log, tier), path.name)
     if digest in studies:
         return (), ""
     if study is not None or studies:
@@ -276,31 +284,6 @@ def read_log(analyst: Path) -> list[Entry]:
         raise EngineError("the decision log is missing or damaged") from None
     verify_chain(log)
     return log
-
-
-def _studies_beside(bundle: Path) -> list[Path]:
-    """The studies beside a bundle; whatever has such a name and is no plain file, such as a pipe, is left out."""
-    paths = [path for folder in bundle.absolute().parents[:_LEVELS_UP] for path in sorted(folder.glob("*.study"))]
-    return [path for path in paths if is_plain(path)]
-
-
-def _studies_by_digest(paths: Iterable[Path], tier: Tier, *, lenient: bool = False) -> dict[str, str]:
-    """The name of the study whose log holds a digest, by the digest; ``lenient`` passes over files that cannot be
-    opened as a study, never over a log that was changed."""
-    names: dict[str, str] = {}
-    for path in paths:
-        try:
-            study = Study.open(path)
-        except EngineError:
-            if lenient:
-                continue
-            raise
-        with study:
-            log = entries(study)
-            verify_chain(log)
-            check_seal(study)
-            names |= dict.fromkeys(digests_in(log, tier), path.name)
-    return names
 
 
 def _compare_with_analyst(bundle: Path, tier: Tier, digest: str) -> tuple[tuple[str, ...], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -90,10 +91,6 @@ class Contents:
         """The files that may be opened."""
         return tuple(name for name in self.names if name not in self.refused)
 
-    def without(self, refused: dict[str, str]) -> Contents:
-        """These contents with more files refused."""
-        return Contents(self.folder, self.tier, self.names, {**self.refused, **refused})
-
 
 def files_below(folder: Path) -> list[str]:
     """The relative paths of all files below a folder, sorted; links are listed and not followed.
@@ -103,7 +100,9 @@ def files_below(folder: Path) -> list[str]:
     listed, unvisited, n_entries = list[str](), [""], 0
     while unvisited:
         parent = unvisited.pop()
-        names = _names_in(folder / parent)
+        names = list[str]()
+        with suppress(PermissionError), os.scandir(folder / parent) as directory:
+            names = [entry.name for entry in islice(directory, _MOST_FILES + 1)]
         if not names and parent:
             listed.append(parent)
         for name in names:
@@ -114,15 +113,6 @@ def files_below(folder: Path) -> list[str]:
             is_visited = kind_of(folder / path) == "a folder" and path.count("/") < _DEEPEST
             (unvisited if is_visited else listed).append(path)
     return sorted(listed)
-
-
-def _names_in(folder: Path) -> list[str]:
-    """The first names in a folder; none where it cannot be read."""
-    try:
-        with os.scandir(folder) as directory:
-            return [entry.name for entry in islice(directory, _MOST_FILES + 1)]
-    except PermissionError:
-        return []
 
 
 def why_unopened(path: Path) -> str:
@@ -165,7 +155,6 @@ _MARKS: dict[Tier, str] = {
     Tier.CHAIR: CHAIR,
     Tier.PUBLIC: "METHODS.txt",
 }
-_FOLDERS = (*((tier, tier.value) for tier in Tier), (Tier.BOARD, "member"))  # the last in exports of format 1
 _PATTERNS = {
     tier: re.compile("|".join(f"(?:{pattern})" for pattern in (*allowed, SUMS))) for tier, allowed in _ALLOWED.items()
 }
@@ -185,8 +174,8 @@ def bundles_in(folder: Path) -> dict[Tier, Path]:
     tier = tier_of(folder)
     if tier is not None:
         return {tier: folder}
-    found = [(tier, folder / name) for tier, name in _FOLDERS]
-    return {tier: path for tier, path in found if is_folder(path) and tier_of(path) is tier}
+    names = {**{tier.value: tier for tier in Tier}, "member": Tier.BOARD}  # the last in exports of format 1
+    return {t: path for name, t in names.items() if is_folder(path := folder / name) and tier_of(path) is t}
 
 
 def is_folder(path: Path) -> bool:
@@ -196,13 +185,12 @@ def is_folder(path: Path) -> bool:
 
 def contents_of(folder: Path, tier: Tier) -> Contents:
     """The files of a tier's bundle; refused are those that are no plain files, not on its list, or too large."""
-    names = files_below(folder)
-    reasons = {name: why_unopened(folder / name) or _why_not_listed(name, tier) for name in names}
-    return Contents(folder, tier, tuple(names), {name: reason for name, reason in reasons.items() if reason})
-
-
-def _why_not_listed(name: str, tier: Tier) -> str:
-    return "" if _PATTERNS[tier].fullmatch(name) else "is not on the list of what this reader gets"
+    names, refused = files_below(folder), dict[str, str]()
+    for name in names:
+        listed = _PATTERNS[tier].fullmatch(name)
+        why = why_unopened(folder / name) or ("" if listed else "is not on the list of what this reader gets")
+        refused |= {name: why} if why else {}
+    return Contents(folder, tier, tuple(names), refused)
 
 
 def check_files(folder: Path, tier: Tier) -> None:

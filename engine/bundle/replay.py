@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.files import Rows, labels_of, sha256, tables_of, write_tables
-from engine.bundle.folder import new_folder, scratch_folder
+from engine.bundle.folder import new_folder, scratch_folder, sha256
 from engine.bundle.manifest import (
     BUCKETS,
     INTERNAL,
@@ -20,8 +19,8 @@ from engine.bundle.manifest import (
     read_manifest,
 )
 from engine.bundle.readers import why_unopened
+from engine.bundle.released_files import Rows, labels_of, tables_of, write_streamed, write_tables
 from engine.bundle.source import CLOSE
-from engine.bundle.streamed_release import write_streamed
 from engine.common.errors import Remedy, UsageError
 from engine.common.untrusted import is_plain
 from engine.data.io.stream import RecordStream

@@ -10,9 +10,18 @@ from typing import TypedDict
 
 import numpy as np
 
-from engine.bundle.files import Rows, Tables, check_formats, labels_of, new_secret, tables_of
 from engine.bundle.manifest import read_intact
 from engine.bundle.readers import Refused
+from engine.bundle.released_files import (
+    Rows,
+    Tables,
+    check_formats,
+    coded_names,
+    labels_of,
+    new_secret,
+    released_names,
+    tables_of,
+)
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.streams import fingerprint
 from engine.data.microdata import ColumnLabels, Microdata, RawColumn, RawTable
@@ -100,20 +109,6 @@ class StreamedSource(RemadeRun):
     """A realisation of streamed records, of whose order ``rows`` holds the secret."""
 
     remade: RemadeCells
-
-
-def coded_names(data: Microdata) -> tuple[str, ...]:
-    """The raw columns that attributes need, which streaming codes by their distinct values."""
-    assert data.raw.streamed is not None, "the records are in memory"
-    return data.raw.streamed.rows.names
-
-
-def released_names(data: Microdata, include: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of a release in file order: dropped ones never, weight and id where they are included."""
-    # a household's new number stands in the place of the first of the columns that number it
-    unreleased = {*data.dropped, *data.unit_columns[1:]}
-    unreleased |= {name for name, use in data.single_uses.items() if use not in include}
-    return tuple(name for name in data.raw.names if name not in unreleased)
 
 
 def refuse_original_cells(source: StreamedSource) -> None:

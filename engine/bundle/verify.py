@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from engine.bundle.files import read_sums, sha256
+import msgspec
+
+from engine.bundle.folder import read_sums, sha256
 from engine.bundle.leaks import local_names
 from engine.bundle.manifest import RELEASE, changed_internal_files, compare, read_log, read_manifest
 from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
@@ -62,14 +62,23 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
         )
     results = []
     for tier, bundle in bundles.items():
-        files, file_checks = _check_files(bundle, tier)
-        results += file_checks
+        files = contents_of(bundle, tier)
+        # of a file's kind before it is opened, and of its format before its content is used
+        faults = {name: reason for name in files.openable if (reason := fault(bundle / name))}
+        for statement, refused in (
+            ("only files that this reader gets", files.refused),
+            ("every file can be opened as what it is", faults),
+        ):
+            problems = tuple(f"'{spelt(name)}' {reason}" for name, reason in refused.items())
+            results.append(CheckResult(tier, statement, problems))
+        files = replace(files, refused={**files.refused, **faults})
         results += [
             CheckResult(tier, statement, tuple(_problems(check, files)))
             for statement, (check, tiers) in _CHECKS.items()
             if tier in tiers
         ]
-        results.append(_check_provenance(bundle, tier, None if study is None else Path(study)))
+        problems, note = _provenance(bundle, tier, None if study is None else Path(study))
+        results.append(CheckResult(tier, "it is a bundle that was exported", problems, note))
     if len(bundles) > 1 or folder not in bundles.values():
         beside = [spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values()]
         problems = tuple(f"'{name}' lies beside them" for name in beside)
@@ -77,20 +86,6 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
     if {Tier.ANALYST, Tier.PUBLIC} <= set(bundles):
         results.append(CheckResult(ALL, "the release is the same in every bundle", tuple(_same_release(bundles))))
     return results
-
-
-def _check_files(bundle: Path, tier: Tier) -> tuple[Contents, list[CheckResult]]:
-    """The files of a bundle, with those refused that no other check may open, and the two checks that refuse them: of
-    every file's kind before it is opened, and of its format before its content is used."""
-    files = contents_of(bundle, tier)
-    faults = {name: reason for name in files.openable if (reason := fault(bundle / name))}
-    return files.without(faults), [
-        CheckResult(tier, statement, tuple(f"'{spelt(name)}' {reason}" for name, reason in refused.items()))
-        for statement, refused in (
-            ("only files that this reader gets", files.refused),
-            ("every file can be opened as what it is", faults),
-        )
-    ]
 
 
 def _problems(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
@@ -106,14 +101,13 @@ def _problems(check: Callable[[Contents], Iterator[str]], files: Contents) -> It
         yield "a file of the bundle is damaged, so that this could not be checked"
 
 
-def _check_provenance(bundle: Path, tier: Tier, study: Path | None) -> CheckResult:
+def _provenance(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ...], str]:
     try:
-        problems, note = compare(bundle, tier, study)
+        return compare(bundle, tier, study)
     except EngineError as error:
-        problems, note = (str(error),), ""
+        return (str(error),), ""
     except (OSError, ValueError, RecursionError):
-        problems, note = ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
-    return CheckResult(tier, "it is a bundle that was exported", problems, note)
+        return ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
 
 
 def _digests(files: Contents) -> Iterator[str]:
@@ -179,18 +173,14 @@ def _manifest(files: Contents) -> Iterator[str]:
             yield f"the released file '{file}' is not in the manifest"
 
 
-def _board(files: Contents) -> Iterator[str]:
-    read_board(files.folder)
-    yield from ()
-
-
-def _copy(files: Contents) -> Iterator[str]:
-    read_copy(read_text(files.folder / CIRCULATING))
-    yield from ()
-
-
-def _chair(files: Contents) -> Iterator[str]:
-    read_chair(read_text(files.folder / CHAIR))
+def _fields(files: Contents) -> Iterator[str]:
+    match files.tier:
+        case Tier.BOARD:
+            read_board(files.folder)
+        case Tier.CIRCULATING:
+            read_copy(read_text(files.folder / CIRCULATING))
+        case _:
+            read_chair(read_text(files.folder / CHAIR))
     yield from ()
 
 
@@ -249,22 +239,22 @@ def _columns(files: Contents) -> Iterator[str]:
         )
 
 
+class _Labels(msgspec.Struct, forbid_unknown_fields=True):
+    """The labels of a column, as :func:`engine.data.io.writers.labels_json` writes them."""
+
+    label: str = ""
+    measure: str = ""
+    values: dict[str, str] = {}
+    missing: list[str] = []
+
+
 def _only_labels(metadata: dict[bytes, bytes] | None, names: list[str]) -> bool:
     """Return whether the labels in the description of a Parquet file are those of its columns, and nothing else."""
     content = (metadata or {}).get(LABELS.encode(), b"{}")
     try:
-        columns = json.loads(content)
-        return set(columns) <= set(names) and all(_is_label(entries) for entries in columns.values())
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        return msgspec.json.decode(content, type=dict[str, _Labels]).keys() <= set(names)
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return False
-
-
-def _is_label(entries: dict[str, Any]) -> bool:
-    kinds = {"label": str, "measure": str, "values": dict, "missing": list}
-    texts = [*entries.get("values", {}).values(), *entries.get("missing", [])]
-    return all(isinstance(value, kinds[key]) for key, value in entries.items() if key in kinds) and (
-        set(entries) <= set(kinds) and all(isinstance(text, str) for text in texts)
-    )
 
 
 def _header(path: Path) -> list[str]:
@@ -298,9 +288,9 @@ _CHECKS: dict[str, tuple[Callable[[Contents], Iterator[str]], tuple[Tier, ...]]]
     "no name or path of this machine": (_local_names, (Tier.BOARD, Tier.CIRCULATING, Tier.PUBLIC)),
     "the decision log is unbroken": (_chain, (Tier.ANALYST,)),
     "manifest, seed annex and release belong together": (_manifest, (Tier.ANALYST,)),
-    "the board's file holds its fields and no others": (_board, (Tier.BOARD,)),
-    "the copy's file holds its fields and no others": (_copy, (Tier.CIRCULATING,)),
-    "the chair's file holds its fields and no others": (_chair, (Tier.CHAIR,)),
+    "the board's file holds its fields and no others": (_fields, (Tier.BOARD,)),
+    "the copy's file holds its fields and no others": (_fields, (Tier.CIRCULATING,)),
+    "the chair's file holds its fields and no others": (_fields, (Tier.CHAIR,)),
     "candidates are letters": (_candidate_ids, (Tier.BOARD, Tier.CHAIR)),
     "the data files are those of the codebook": (_columns, (Tier.PUBLIC,)),
     "one paragraph on methods": (_methods, (Tier.PUBLIC,)),

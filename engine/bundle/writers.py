@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.bundle.codebook import codebook, codebook_html, codebook_xml
-from engine.bundle.files import sha256, write_tables
+from engine.bundle.folder import sha256
 from engine.bundle.manifest import BUCKETS, INTERNAL, LOG, RELEASE, iso, made_with, write_manifest
 from engine.bundle.readers import Refused, Tier
+from engine.bundle.released_files import write_streamed, write_tables
 from engine.bundle.source import ExportSource, StreamedSource
-from engine.bundle.streamed_release import write_streamed
 from engine.common.output import Report
 from engine.common.raw_values import as_text
 from engine.common.streams import STREAM_VERSION
@@ -53,7 +53,9 @@ def write_for_public(source: ExportSource, folder: Path) -> dict[str, str]:
     source.notes.update(dict.fromkeys(notes))
     weight = source.data.weight if "weight" in source.include else None
     unit = source.data.unit_column if "unit" in source.include else None
-    codes = _code_columns(source)
+    coded = {column for attribute in plan.attributes for column in attribute.columns}
+    cut = {column for attribute in plan.attributes if attribute.cut for column in attribute.view}
+    codes = coded - cut - set(numeric_columns(plan, source.data))  # not cut, and not calculated with
     book = codebook(plan.publish.title, source.tables, source.labels, sorted(digests), notes, weight, codes, unit)
     (folder / "codebook.html").write_text(codebook_html(book), encoding="utf-8", newline="\n")
     (folder / "codebook.xml").write_text(codebook_xml(book), encoding="utf-8", newline="\n")
@@ -65,14 +67,6 @@ def write_for_public(source: ExportSource, folder: Path) -> dict[str, str]:
                 path.with_stem(path.stem + number).write_text(text, encoding="utf-8", newline="\n")
     (folder / METHODS).write_text(methods_of(source) + "\n", encoding="utf-8", newline="\n")
     return digests
-
-
-def _code_columns(source: ExportSource) -> set[str]:
-    """Columns of attributes whose values are taken as they are, and not as numbers that are cut or calculated with."""
-    plan = source.study.plan
-    coded = {column for attribute in plan.attributes for column in attribute.columns}
-    cut = {column for attribute in plan.attributes if attribute.cut for column in attribute.view}
-    return coded - cut - set(numeric_columns(plan, source.data))
 
 
 def methods_of(source: ExportSource) -> str:
@@ -122,8 +116,8 @@ def write_for_analyst(
         content = _content(source, folder / RELEASE, internal)
     log = [entry.to_dict() for entry in entries(study)]
     _write_candidates(study, internal)
-    _write_json(internal / LOG, log)
-    _write_json(internal / ATTACK, attack)
+    for name, held in ((LOG, log), (ATTACK, attack)):
+        (internal / name).write_text(json.dumps(held, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (internal / "plan.toml").write_text(plan_to_toml(study.plan), encoding="utf-8")
     (internal / "REPLAY.txt").write_text(
         _REPLAY.format(lock=made_with()["lock"]) + ("" if BUCKETS in content else _APPLY), encoding="utf-8"
@@ -138,8 +132,7 @@ def write_for_analyst(
     }
     secrets = {"derived_key": source.remade.derived.hex(), "row_order_secret": source.rows.secret.hex()}
     write_manifest(internal, content, secrets)
-    digests: dict[str, str] = content["sha256"]
-    return digests
+    return dict(content["sha256"])
 
 
 def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, Any]:
@@ -243,8 +236,8 @@ def _households(source: ExportSource) -> dict[str, Any]:
         return {}
     notes = source.study.notes.of(source.scenario.index)
     texts = [note.text for note in notes if note.kind is NoteKind.DIAGNOSTICS and note.replicate == source.replicate]
-    without_donor = [json.loads(text).get("without_donor") for text in texts]
-    return {"households": {**vars(changed), "without_donor": without_donor[0] if without_donor else None}}
+    without_donor = json.loads(texts[0]).get("without_donor") if texts else None
+    return {"households": {**vars(changed), "without_donor": without_donor}}
 
 
 def _n_without_partner(source: ExportSource) -> int | None:
@@ -295,14 +288,12 @@ def _write_map(source: ExportSource, folder: Path) -> None:
         for name, carrier in carriers_of(remade, d).items():
             columns[FROM + name] = pa.array(carrier)
         write_parquet(folder / f"pairs{end}.parquet", columns)
-        flags = {name: table.codes(j) != data.codes[j] for j, name in enumerate(data.domain.names)}
         columns = {RECORD: pa.array(np.arange(data.n_records))}
-        columns |= {name: pa.array(flag) for name, flag in flags.items()}
+        columns |= {name: pa.array(table.codes(j) != data.codes[j]) for j, name in enumerate(data.domain.names)}
         for name in data.raw.columns:
             if table.is_renumbered(name):
-                before = remade.data.raw.columns[name]
+                before, new = data.raw.columns[name], table.numeric(name)
                 old = np.append(before.numbers, np.nan)[before.codes]
-                new = table.numeric(name)
                 columns[name] = pa.array((old != new) & ~(np.isnan(old) & np.isnan(new)))
         write_parquet(folder / f"flags{end}.parquet", columns)
 
@@ -333,7 +324,3 @@ def _write_candidates(study: Study, folder: Path) -> None:
         columns[f"{call}_se"] = pa.array(summary.se[:, k], from_pandas=True)
     write_csv(folder / "candidates.csv", as_cells(columns))
     write_parquet(folder / "candidates.parquet", columns)
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

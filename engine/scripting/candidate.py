@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from engine.bundle.files import Rows, new_secret
+from engine.bundle.released_files import Rows, new_secret
 from engine.bundle.source import check_figures
 from engine.common.errors import EngineError, UsageError
 from engine.decision.gate import counted_losses

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.bundle import MANIFEST, export, read_manifest, replay
-from engine.bundle.files import write_sums
+from engine.bundle.folder import write_sums
 from engine.bundle.manifest import SECRETS, SEEDS, write_manifest
 from engine.bundle.replay import _different_figures
 from engine.common.errors import EngineError, UsageError

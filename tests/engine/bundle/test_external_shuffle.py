@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from engine.bundle.streamed_release import MOST_BUCKETS, ExternalShuffle, buckets_for
+from engine.bundle.released_files import MOST_BUCKETS, ExternalShuffle, buckets_for
 from engine.common.streams import derive, generator
 from tests.small_tables import KEY
 
@@ -82,7 +82,7 @@ class _InTurn:
 def test_a_shuffle_that_is_nearly_right_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: type
 ) -> None:
-    monkeypatch.setattr("engine.bundle.streamed_release.generator", wrong)
+    monkeypatch.setattr("engine.bundle.released_files.generator", wrong)
     assert chance(tmp_path, 4, 2) < 1e-9
 
 

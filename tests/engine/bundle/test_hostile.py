@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.bundle.apply import apply
-from engine.bundle.files import write_sums
+from engine.bundle.folder import write_sums
 from engine.bundle.readers import files_below
 from engine.bundle.replay import replay
 from engine.bundle.unpack import TooLarge, parts_of

@@ -16,8 +16,8 @@ import pytest
 
 import engine as sf
 from engine.bundle import export
-from engine.bundle.files import refuse_original
 from engine.bundle.readers import Refused
+from engine.bundle.released_files import refuse_original
 from engine.cli.main import main
 from engine.cli.options import error_text
 from engine.cli.show_table import standing
@@ -209,7 +209,7 @@ def test_a_carried_column_tells_records_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("include", [(), ("weight", "id")])
 def test_the_tables_that_are_written_are_compared(home: tuple[Path, RawTable], include: tuple[str, ...]) -> None:
     """By what is in the file: carried numbers, missing values and weights count, new ids do not."""
-    from engine.bundle.files import Rows, new_secret, tables_of
+    from engine.bundle.released_files import Rows, new_secret, tables_of
     from engine.plan.coding import code
 
     data = code(home[1], plan())

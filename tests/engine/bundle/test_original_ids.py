@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.bundle.streamed_release import IdWatch
+from engine.bundle.released_files import IdWatch
 
 N = 3_000
 RNG = np.random.default_rng(4)

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from engine.bundle import export, replay
 from engine.bundle.apply import apply
 from engine.bundle.readers import AttackSucceeded, Refused
-from engine.bundle.streamed_release import SecondPass
+from engine.bundle.released_files import SecondPass
 from engine.bundle.verify import verify
 from engine.common.errors import EngineError, UsageError
 from engine.common.streams import derive

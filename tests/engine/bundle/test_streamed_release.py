@@ -16,8 +16,8 @@ import pytest
 from pyarrow import parquet
 
 import engine.plan.coding
-from engine.bundle import streamed_release
-from engine.bundle.streamed_release import ExternalShuffle, SecondPass, StreamedRelease, write_streamed
+from engine.bundle import released_files
+from engine.bundle.released_files import ExternalShuffle, SecondPass, StreamedRelease, write_streamed
 from engine.common.errors import EngineError
 from engine.common.streams import derive
 from engine.data.io.readers import read_table
@@ -145,7 +145,7 @@ def test_columns_have_the_names_and_types_that_they_have_in_memory(tmp_path: Pat
 def test_files_are_the_bytes_that_the_same_columns_give_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed_release, "buckets_for", lambda n_rows, row_bytes: 7)
+    monkeypatch.setattr(released_files, "buckets_for", lambda n_rows, row_bytes: 7)
     path = write_source(tmp_path, "parquet", records(N), [])
     release = released(tmp_path / "out", remade_of(path), "csv", "parquet")
     assert release.n_buckets == 7

@@ -12,7 +12,7 @@ import pytest
 
 from engine.bundle import verify as verify_module
 from engine.bundle.export import export
-from engine.bundle.files import write_sums
+from engine.bundle.folder import write_sums
 from engine.bundle.manifest import read_manifest
 from engine.bundle.readers import Contents, Tier
 from engine.bundle.unpack import fault
@@ -270,7 +270,7 @@ def test_the_analysts_bundle_says_which_others_were_written_with_it(every: Path,
 def test_a_log_that_was_rewritten_vouches_for_nothing(home: tuple[Path, RawTable], every: Path, tmp_path: Path) -> None:
     import sqlite3
 
-    from engine.bundle.files import sha256
+    from engine.bundle.folder import sha256
     from engine.bundle.readers import SUMS
 
     shutil.copytree(every / "board", tmp_path / "board")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.bundle.files import write_sums
+from engine.bundle.folder import write_sums
 from engine.bundle.verify import verify
 from engine.common.errors import EngineError
 from engine.decision.statements import words
