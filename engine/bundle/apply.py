@@ -51,7 +51,7 @@ def of_units(pairs: Mapping[str, Any]) -> dict[str, Any]:
     return by_unit
 
 
-def check_units(
+def _check_units(
     pairs: Mapping[str, Any], unit: np.ndarray, carriers: Mapping[str, np.ndarray], other: RawTable
 ) -> None:
     """Refuse a column that was exchanged between single persons, and a file that lacks households while some of its
@@ -69,23 +69,10 @@ def check_units(
         )
 
 
-def released_table(bundle: Path, number: int, n_tables: int) -> RawTable:
-    """A table of an analyst's bundle as it was released."""
-    folder = analyst_in(bundle) / RELEASE
-    name = table_names(n_tables)[number - 1]
-    return read_table(next(path for form in FORMATS if (path := folder / f"{name}.{form}").exists()))
-
-
-def same_as_released(
-    pairs: Mapping[str, Any],
-    unit: np.ndarray,
-    names: Iterable[str],
-    columns: Mapping[str, pa.Array],
-    released: RawTable,
-) -> None:
+def _check_same(rows: np.ndarray, names: Iterable[str], columns: Mapping[str, pa.Array], table: Path) -> None:
     """Refuse a file of which an exchanged column is not, household by household, what the persons of the release show:
-    then the households of the two files differed before."""
-    rows = np.sort(pairs[ROW][unit])
+    then the households of the two files differed before.  ``table`` is the released one without its ending."""
+    released = read_table(next(path for form in FORMATS if (path := table.with_suffix(f".{form}")).exists()))
     for name in (name for name in names if name in released.columns):
         column = released.columns[name]
         wanted = [*map(_plain, texts(column.values)), ""]
@@ -170,20 +157,24 @@ def apply(
     secret = derive(bytes.fromhex(manifest["row_order_secret"]), "linked", (other.source,))
     tables: dict[str, dict[str, pa.Array]] = {}
     exchanged: tuple[str, ...] = ()
-    dropped = _dropped_columns(plan, other, id_columns, manifest["include"])
-    for number, path in enumerate(maps, 1):
-        name = "linked" if len(maps) == 1 else f"linked-{number:02d}"
+    withheld = {plan.data.id, *plan.data.unit_columns, *id_columns[1:]}
+    withheld |= set() if "weight" in manifest["include"] else {plan.data.weight}
+    dropped = tuple(
+        name
+        for name in other.names
+        if name != first and (name in withheld or any(fnmatchcase(name, pattern) for pattern in plan.data.drop))
+    )
+    for path, table in zip(maps, table_names(len(maps)), strict=True):
         pairs = _read_map(path, by)
-        if by == "unit":
-            pairs = of_units(pairs)
         carriers = _carriers(pairs, plan, other, blocks or {})
         record = _records(pairs, other, id_columns, by)
         if by == "unit":
-            check_units(pairs, record, carriers, other)
-        tables[name] = _linked_columns(pairs, record, carriers, other, first, dropped, secret)
-        exchanged = tuple(column for column in tables[name] if column in carriers)
+            _check_units(pairs, record, carriers, other)
+        columns = _linked_columns(pairs, record, carriers, other, first, dropped, secret)
+        exchanged = tuple(column for column in columns if column in carriers)
         if by == "unit":
-            same_as_released(pairs, record, exchanged, tables[name], released_table(bundle, number, len(maps)))
+            _check_same(np.sort(pairs[ROW][record]), exchanged, columns, analyst_in(bundle) / RELEASE / table)
+        tables[table.replace("release", "linked")] = columns
     with new_folder(out) as (hidden, finish):
         labels = {c: NO_LABELS if c == first else other.columns[c].about for c in next(iter(tables.values()))}
         _, notes = write_tables(hidden, tables, formats, labels)
@@ -222,18 +213,7 @@ def _read_map(path: Path, by: Matched = "id") -> dict[str, Any]:
     if any(((pairs[name] < 0) | (pairs[name] >= table.num_rows)).any() for name in indices):
         raise damaged
     pairs[OLD], pairs[NEW] = pairs.pop(old), pairs.pop(new)
-    return pairs
-
-
-def _dropped_columns(plan: Plan, other: RawTable, id_columns: Sequence[str], include: Sequence[str]) -> tuple[str, ...]:
-    withheld = {plan.data.id, *plan.data.unit_columns, *id_columns} | (
-        {plan.data.weight} if "weight" not in include else set()
-    )
-    return tuple(
-        name
-        for name in other.names
-        if name != id_columns[0] and (name in withheld or any(fnmatchcase(name, pattern) for pattern in plan.data.drop))
-    )
+    return of_units(pairs) if by == "unit" else pairs
 
 
 def _linked_columns(

@@ -86,7 +86,15 @@ def export(
     if (seal_text := seal_words(study)) != WHOLE:
         say(Message("note", seal_text[:1].lower() + seal_text[1:]))
     if isinstance(source, ExportSource) and {Tier.PUBLIC, Tier.BOARD} & set(tiers):
-        _check_range(source)
+        text, spec, remade = study.plan.publish.rate_range, source.scenario.spec, source.remade
+        # the rate of a complete random swap, else the share of records changed
+        is_complete = spec.by_roles and remade.status == RunStatus.OK
+        share = Decimal(spec.rate) if is_complete else float(remade.changed.mean())
+        if text and not rate_range(text).holds(share):
+            raise UsageError(
+                f"the plan tells the public '{text}', and the share of records concerned in this release is outside "
+                "this range; change the range in what is said in public, or withhold it"
+            )
     for message in _warnings(source, tiers):
         say(message)
     try:
@@ -133,21 +141,6 @@ def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> 
             "What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
         )
     return approved
-
-
-def _check_range(source: ExportSource) -> None:
-    """Refuse to tell a range that does not hold the share of this release: the rate of a complete random swap, else
-    the share of records changed."""
-    text, spec = source.study.plan.publish.rate_range, source.scenario.spec
-    if not text:
-        return
-    complete_swap = spec.by_roles and source.remade.status == RunStatus.OK
-    share = Decimal(spec.rate) if complete_swap else float(source.remade.changed.mean())
-    if not rate_range(text).holds(share):
-        raise UsageError(
-            f"the plan tells the public '{text}', and the share of records concerned in this release is outside this "
-            "range; change the range in what is said in public, or withhold it"
-        )
 
 
 def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) -> list[Message]:

@@ -26,7 +26,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -44,16 +43,8 @@ from engine.common.raw_values import numbers, texts
 from engine.common.streams import key_commitment
 from engine.data.io.writers import LABELS, labels_json
 from engine.data.microdata import RawColumn
-from engine.decision.disclosure_text import (
-    EXPOSED,
-    EXTENT,
-    exposed_shares,
-    label_in,
-    names_candidate,
-    says_extent,
-    says_rate,
-    says_share,
-)
+from engine.decision import disclosure_text
+from engine.decision.disclosure_text import EXTENT
 from engine.mechanisms import amount
 from engine.report.circulating import CIRCULATING
 
@@ -163,18 +154,6 @@ def _ranks(values: pa.Array) -> np.ndarray:
     return rank
 
 
-def old_numbers_of(source: ExportSource) -> tuple[OldNumbers, ...]:
-    """The original ids and numbers of households of an export."""
-    data = source.data
-    # of a number that several columns make together, a part that many households share names none of them
-    return tuple(
-        OldNumbers(source, column, _WHAT[use])
-        for column, use in data.single_uses.items()
-        if use in _WHAT
-        if data.units is None or column not in data.unit_columns or 2 * source.raw.n_values(column) > len(data.units)
-    )
-
-
 _FREE_TEXTS = re.compile(
     r"cover\..*|design\.(design|geography)|threat\.(intruder|harm|public_files\..*)|recommendation\.why|publish\..*"
     r"|checks\.\d+\.name|utility\.coefficients\.\d+\.analysis"
@@ -191,7 +170,7 @@ def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource
         _check_public(folder, source)
         return
     for where, text in prose(folder, files_below(folder)):  # readers of board papers know letters of candidates
-        if label_in(source.study, text):
+        if disclosure_text.label_in(source.study, text):
             raise _refused(tier, f"'{where}'", "the id of a candidate")
     if tier is Tier.CIRCULATING:
         _check_copy(folder, source)
@@ -251,14 +230,14 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
     """Refuse words that name a candidate, the rate, or what gives it."""
     eq_6 = [source.remade.figures[str(call)] for call in source.study.measures if call.measure.of_unaltered]
-    exposed = (*eq_6, *exposed_shares(source.study, source.scenario))
+    exposed = (*eq_6, *disclosure_text.exposed_shares(source.study, source.scenario))
     findings = {
-        "the rate": says_rate(text, amount(source.scenario.spec).share),
-        EXTENT: says_extent(text, int(source.remade.changed.sum()), source.data.n_records),
-        EXPOSED: any(says_share(text, share) for share in exposed),
+        "the rate": disclosure_text.says_rate(text, amount(source.scenario.spec).share),
+        EXTENT: disclosure_text.says_extent(text, int(source.remade.changed.sum()), source.data.n_records),
+        disclosure_text.EXPOSED: any(disclosure_text.says_share(text, share) for share in exposed),
     }
-    what = names_candidate(source.study, text) or next((what for what, said in findings.items() if said), "")
-    if what:
+    named = disclosure_text.names_candidate(source.study, text)
+    for what in [named] if named else [what for what, said in findings.items() if said]:
         raise _refused(tier, f"'{where}'", what)
 
 
@@ -337,8 +316,18 @@ def search_of(source: Source, out: Path) -> Search:
     for kind, name in (("data", Path(source.raw.source).stem), ("study", source.study.path.stem)):
         if not name.isalpha():  # a plain word, such as employment, is no name in a text about employment
             secrets += _secrets_of_name(f"the name of the {kind} file", name, exempt)
-    # ids of streamed records were compared with carried columns while the records came by
-    old_numbers = old_numbers_of(source) if isinstance(source, ExportSource) else ()
+    old_numbers: tuple[OldNumbers, ...] = ()
+    if isinstance(source, ExportSource):  # of streamed records they were looked for while the records came by
+        data = source.data
+        # of a number that several columns make together, a part that many households share names none of them
+        old_numbers = tuple(
+            OldNumbers(source, column, _WHAT[use])
+            for column, use in data.single_uses.items()
+            if use in _WHAT
+            if data.units is None
+            or column not in data.unit_columns
+            or 2 * source.raw.n_values(column) > len(data.units)
+        )
     return Search(tuple(dict.fromkeys(secrets)), old_numbers, source)
 
 
@@ -405,7 +394,7 @@ def forms_of_text(text: str) -> tuple[bytes, ...]:
     raw = text.encode("utf-8", "surrogateescape")
     forms = {raw, text.encode("utf-16-le", "surrogatepass"), text.encode("utf-16-be", "surrogatepass")}
     plain = raw.decode("utf-8", "replace")
-    escaped = {dumps(plain)[1:-1], escape(plain), quote(plain), quote(plain, safe=""), plain.replace("/", "\\/")}
+    escaped = {json.dumps(plain)[1:-1], escape(plain), quote(plain), quote(plain, safe=""), plain.replace("/", "\\/")}
     forms |= {variant.encode() for variant in escaped}
     if len(raw) >= LONG:
         forms |= {form for form in forms_of_bytes(raw) if form != raw[::-1]}

@@ -221,9 +221,7 @@ LOG = "decision-log.json"
 UNKNOWN = (
     "from the bundle alone nobody can tell; name the study, or keep the bundle beside the study or the analyst's bundle"
 )
-_LEVELS_UP = (
-    3  # folders above a bundle in which a study lies beside it: one of the export, one of all exports, their own
-)
+_LEVELS_UP = 3  # folders above a bundle in which its study may lie: of the export, of all exports, their own
 
 
 def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ...], str]:
@@ -252,7 +250,19 @@ def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ..
     if study is not None or studies:
         names = " or ".join(f"'{name}'" for name in dict.fromkeys(studies.values() if study is None else [study.name]))
         return (f"the decision log of {names} records no such bundle: it was changed, or belongs to another study",), ""
-    return _compare_with_analyst(bundle, tier, digest)
+    analyst = bundle.absolute().parent / Tier.ANALYST
+    if tier is Tier.ANALYST or not (analyst / INTERNAL).is_dir():
+        return (), UNKNOWN
+    manifest = read_manifest(analyst)
+    if not manifest["intact"]:
+        return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
+    log = read_log(analyst)
+    written = [manifest["bundles"][name] for name in _names(tier) if name in manifest["bundles"]]
+    if digest in (*written, *digests_in(log, tier)):  # of this export, or of an earlier one
+        return (), ""
+    if written:
+        return ("it is not the bundle that was written with the analyst's bundle beside it",), ""
+    return (), UNKNOWN
 
 
 def digests_in(log: Iterable[Entry], tier: Tier) -> Iterator[str]:
@@ -284,20 +294,3 @@ def read_log(analyst: Path) -> list[Entry]:
         raise EngineError("the decision log is missing or damaged") from None
     verify_chain(log)
     return log
-
-
-def _compare_with_analyst(bundle: Path, tier: Tier, digest: str) -> tuple[tuple[str, ...], str]:
-    """Compare with the analyst's bundle beside this one: the bundles of its own export, and earlier ones in its log."""
-    analyst = bundle.absolute().parent / Tier.ANALYST
-    if tier is Tier.ANALYST or not (analyst / INTERNAL).is_dir():
-        return (), UNKNOWN
-    manifest: dict[str, Any] = read_manifest(analyst)
-    if not manifest["intact"]:
-        return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
-    log = read_log(analyst)
-    written = [manifest["bundles"][name] for name in _names(tier) if name in manifest["bundles"]]
-    if digest in (*written, *digests_in(log, tier)):
-        return (), ""
-    if written:
-        return ("it is not the bundle that was written with the analyst's bundle beside it",), ""
-    return (), UNKNOWN

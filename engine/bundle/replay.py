@@ -91,7 +91,7 @@ def replay(
             labels = labels_of(records, next(iter(tables.values())), plan)
             return write_tables(folder, tables, manifest["formats"], labels)[0]
 
-    differs = [*_contradicted_entries(manifest, remade, spec), *_different_figures(manifest["figures"], remade.figures)]
+    differs = _contradictions(manifest, remade, spec)
     with scratch_folder() as folder:
         digests = write(folder)
     files = sorted({*digests, *manifest["sha256"]})
@@ -131,8 +131,8 @@ def _check_key(path: Path, manifest: dict[str, Any], key: bytes, spec: ReleaseSp
         )
 
 
-def _contradicted_entries(manifest: dict[str, Any], remade: Remade | RemadeCells, spec: ReleaseSpec) -> list[str]:
-    """Entries of the manifest that the remade release contradicts."""
+def _contradictions(manifest: dict[str, Any], remade: Remade | RemadeCells, spec: ReleaseSpec) -> list[str]:
+    """Entries and figures of the manifest that the remade release contradicts."""
     label, _, replicate = str(manifest["candidate"]).partition("/")
     actual = {
         "status": RunStatus(remade.status).word,
@@ -147,19 +147,14 @@ def _contradicted_entries(manifest: dict[str, Any], remade: Remade | RemadeCells
     # A label is the beginning of the spec's digest, long enough to be told from the others of its study.
     if len(label) < 4 or not f"x{spec.digest()}".startswith(label) or not replicate.isdecimal():
         differs.insert(0, f"candidate is x{spec.digest()[:3]}..., the manifest says {manifest['candidate']!r}")
-    return differs
-
-
-def _different_figures(stored: dict[str, Any], remade: dict[str, float]) -> list[str]:
-    differs = []
-    for name, value in stored.items():
-        figure = remade.get(name, float("nan"))
+    for name, value in manifest["figures"].items():
+        figure = remade.figures.get(name, float("nan"))
         if (value is None and figure != figure) or figure == value:
             continue
         close = value is not None and abs(figure - value) <= CLOSE * max(1.0, abs(value))
-        difference = f"{name} is {None if figure != figure else figure!r}, the manifest says {value!r}"
         revised = call(name).measure.revised
         reason = "rounding of another platform: within 1e-9" if close else revised and f"earlier versions: {revised}"
+        difference = f"{name} is {None if figure != figure else figure!r}, the manifest says {value!r}"
         differs.append(difference + (f" ({reason})" if reason else ""))
     return differs
 

@@ -179,7 +179,16 @@ def source_of(
     refuse_void(runs, row, scenario.label)
     spec, question = scenario.spec, question_of(study.plan, data, study.measures)
     derived = stream_of(key, spec, data, replicate)
-    rows = Rows(new_secret() if same_order_as is None else secret_of(same_order_as, data), data.n_records)
+    secret = new_secret()
+    if same_order_as is not None:
+        manifest = read_intact(same_order_as)
+        if manifest.get("n_records") != data.n_records:
+            raise UsageError(
+                f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data "
+                f"hold {data.n_records}; it belongs to other data"
+            )
+        secret = bytes.fromhex(manifest["row_order_secret"])
+    rows = Rows(secret, data.n_records)
     source: ExportSource | StreamedSource
     if raw.streamed is None:
         made = remake(data, question, spec, derived)
@@ -190,17 +199,6 @@ def source_of(
     stored = {str(c): float(v) for c, v in zip(study.measures, runs.values[row], strict=True)}
     check_figures(source.remade.figures, stored)
     return source
-
-
-def secret_of(bundle: str | Path, data: Microdata) -> bytes:
-    """The secret of the row order of an analyst's bundle of the same data."""
-    manifest = read_intact(bundle)
-    if manifest.get("n_records") != data.n_records:
-        raise UsageError(
-            f"the bundle whose row order is to be used holds {manifest.get('n_records')} records, and the data hold "
-            f"{data.n_records}; it belongs to other data"
-        )
-    return bytes.fromhex(manifest["row_order_secret"])
 
 
 def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:

@@ -32,7 +32,7 @@ from engine.data.io.readers import read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow.parquet import ColumnChunkMetaData, FileMetaData
+    from pyarrow.parquet import ColumnChunkMetaData
 
 
 _CHUNK_OF_PAIRS = 1 << 20  # bytes at a time: a large file needs no memory of its size
@@ -83,28 +83,6 @@ _HEADERS = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_2: (8, 4)}  # fields: the 
 
 class DamagedPage(ValueError):
     """A page is of no kind that this program writes."""
-
-
-def unpacked_size(file: IO[bytes], footer: FileMetaData) -> int:
-    """The sum of the unpacked sizes, in bytes, that the pages of a Parquet file state."""
-    import pyarrow as pa
-
-    schema = footer.schema
-    for kind in schema.to_arrow_schema().types:
-        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-            raise DamagedPage("a column of lists, or of values of no plain kind")
-    for j in range(footer.num_columns):
-        column = schema.column(j)
-        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > _WIDEST:
-            raise DamagedPage("a column of wide values")
-    groups = (footer.row_group(g) for g in range(footer.num_row_groups))
-    chunks = (group.column(j) for group in groups for j in range(footer.num_columns))
-    total = 0
-    for n_pages, size in enumerate((size for chunk in chunks for size in _sizes(file, chunk)), 1):
-        total += size
-        if n_pages > _MOST_PAGES:
-            raise DamagedPage("more pages than any table has")
-    return total
 
 
 def _sizes(file: IO[bytes], chunk: ColumnChunkMetaData) -> Iterator[int]:
@@ -283,16 +261,9 @@ class Budget:
         return inner.getvalue()
 
 
-class Archive(zipfile.ZipFile):
-    """A zip for reading whose list of entries is no larger than that of any document."""
-
-    def __init__(self, file: BinaryIO | io.BytesIO) -> None:
-        super().__init__(_CappedFile(file))
-
-
 class _CappedFile:
     """A file that refuses long reads: ``zipfile`` reads an archive's whole list of entries at once, before anything is
-    known of it."""
+    known of it, and none of a document is that long."""
 
     def __init__(self, file: BinaryIO | io.BytesIO) -> None:
         self._file = file
@@ -319,8 +290,11 @@ def parts_of(path: Path) -> Iterator[Part]:
         yield from _unpacked(path.name, content, Budget(path.name, len(content)))
     if path.suffix == ".parquet":
         yield from _parquet(path)
-    elif path.suffix.lower() in _LABELLED:
-        yield from _labelled(path)
+    elif path.suffix.lower() in _LABELLED:  # SPSS breaks text into pieces of eight bytes, which a search misses
+        for column in read_table(path).columns.values():
+            description = f"{column.name}\n{vars(column.about)!r}"
+            yield Part(f"{path.name}: description", description.encode(), metadata=True)
+            yield Part(f"{path.name}: {column.name}", "\n".join(texts(column.values)).encode())
 
 
 def _chunks(path: Path) -> Iterator[Part]:
@@ -340,7 +314,9 @@ def _unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Ite
     if content[:4] == b"PK\x03\x04":
         yield from _zip(where, content, budget, depth)
     elif content[:2] == b"\x1f\x8b":
-        yield from _gzip(where, content, budget, depth)
+        with suppress(OSError, EOFError, zlib.error), gzip.open(io.BytesIO(content)) as file:
+            inner = budget.read(file)
+            yield from _unpacked(f"{where}: unpacked", inner, budget, depth + 1)
     elif content[:5] == b"%PDF-":
         yield from _pdf(where, content, budget)
     elif content[:8] == b"\x89PNG\r\n\x1a\n":
@@ -357,7 +333,7 @@ def _unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Ite
 def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
     """The parts of an archive; one that cannot be unpacked hides no others."""
     try:
-        archive = Archive(io.BytesIO(content))
+        archive = zipfile.ZipFile(_CappedFile(io.BytesIO(content)))
     except zipfile.BadZipFile:
         return
     names = [archive.comment, *(i.filename.encode() + b"\n" + i.comment + i.extra for i in archive.infolist())]
@@ -370,15 +346,6 @@ def _zip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Par
         except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError):  # RuntimeError: encrypted, or of a new method
             continue
         yield from _unpacked(f"{where}: {info.filename}", inner, budget, depth + 1)
-
-
-def _gzip(where: str, content: bytes, budget: Budget, depth: int) -> Iterator[Part]:
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            inner = budget.read(file)
-    except (OSError, EOFError, zlib.error):
-        return
-    yield from _unpacked(f"{where}: unpacked", inner, budget, depth + 1)
 
 
 def _pdf(where: str, content: bytes, budget: Budget) -> Iterator[Part]:
@@ -450,32 +417,33 @@ def _parquet(path: Path) -> Iterator[Part]:
 def check_parquet(path: Path) -> None:
     """Refuse (:class:`TooLarge`) a Parquet file that says, at its end or where any page begins, that it unpacks to more
     than its size can hold."""
+    import pyarrow as pa
     from pyarrow import parquet
 
     with open_plain(path) as file:
         size = file.seek(0, 2)
         footer = parquet.read_metadata(file)
-        if footer.num_rows * max(1, footer.num_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
-            raise TooLarge(
-                path.name,
-                f"has {in_words(size)} and says that it holds {footer.num_rows:,} records of "
-                f"{footer.num_columns:,} columns; it was not read",
-            )
+        n_columns, n_bytes = footer.num_columns, 0
+        if footer.num_rows * max(1, n_columns) > _MOST_CELLS + _CELLS_A_BYTE * size:
+            holds = f"{footer.num_rows:,} records of {n_columns:,} columns"
+            raise TooLarge(path.name, f"has {in_words(size)} and says that it holds {holds}; it was not read")
+        groups = (footer.row_group(g) for g in range(footer.num_row_groups))
+        chunks = (group.column(j) for group in groups for j in range(n_columns))
         try:
-            n_bytes = unpacked_size(file, footer)
+            for kind in footer.schema.to_arrow_schema().types:
+                if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+                    raise DamagedPage("a column of lists, or of values of no plain kind")
+            for column in map(footer.schema.column, range(n_columns)):
+                if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > _WIDEST:
+                    raise DamagedPage("a column of wide values")
+            for n_pages, unpacked in enumerate((size for chunk in chunks for size in _sizes(file, chunk)), 1):
+                n_bytes += unpacked
+                if n_pages > _MOST_PAGES:
+                    raise DamagedPage("more pages than any table has")
         except DamagedPage as error:
             raise TooLarge(path.name, f"holds {error}, as no table of a bundle does; it was not read") from None
     if n_bytes > _MOST_VALUES + _VALUES_A_BYTE * size:
         raise TooLarge(path.name, f"has {in_words(size)} and unpacks to {in_words(n_bytes)}; it was not read")
-
-
-def _labelled(path: Path) -> Iterator[Part]:
-    """A labelled file as it is read: SPSS breaks text into pieces of eight bytes, which a search misses."""
-    table = read_table(path)
-    for column in table.columns.values():
-        description = [column.name, repr(vars(column.about))]
-        yield Part(f"{path.name}: description", "\n".join(description).encode(), metadata=True)
-        yield Part(f"{path.name}: {column.name}", "\n".join(texts(column.values)).encode())
 
 
 def prose(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -528,7 +496,7 @@ def _has_format(path: Path) -> bool:
     with open_plain(path) as file:
         if suffix in (".docx", ".xlsx", ".pptx"):
             budget = Budget(path.name, file.seek(0, 2))
-            with Archive(file) as archive:
+            with zipfile.ZipFile(_CappedFile(file)) as archive:
                 for info in archive.infolist():
                     with archive.open(info) as part:
                         budget.read(part)

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -127,27 +128,17 @@ def _digests(files: Contents) -> Iterator[str]:
 
 def _local_names(files: Contents) -> Iterator[str]:
     """Names and paths of this machine; those of another one cannot be known."""
-    secrets = local_names()
-    contact = _contact(files)
+    secrets, contact = local_names(), ""
+    with suppress(EngineError, LookupError, TypeError):  # another check says so
+        if files.tier is Tier.BOARD:  # the contact that its papers name may be the person who made them
+            contact = read_board(files.folder).cover.contact
+        elif files.tier is Tier.CIRCULATING:
+            contact = str(read_copy(read_text(files.folder / CIRCULATING))["cover"]["contact"])
     for name in files.openable:
         for part in parts_of(files.folder / name):
             for secret in secrets:
                 if secret.found_in(part, contact):
                     yield f"'{part.where}' holds {secret.description}"
-
-
-def _contact(files: Contents) -> str:
-    """The contact that the board's papers name, who may be the person who made them."""
-    try:
-        match files.tier:
-            case Tier.BOARD:
-                return read_board(files.folder).cover.contact
-            case Tier.CIRCULATING:
-                return str(read_copy(read_text(files.folder / CIRCULATING))["cover"]["contact"])
-            case _:
-                return ""
-    except (EngineError, LookupError, TypeError):  # another check says so
-        return ""
 
 
 def _chain(files: Contents) -> Iterator[str]:
@@ -223,7 +214,12 @@ def _columns(files: Contents) -> Iterator[str]:
     described = variables_in(files.folder / "codebook.xml")
     for path in (files.folder / name for name in files.openable):
         if path.suffix == ".csv":
-            names = _header(path)
+            with open_plain(path) as file:
+                head = file.read(_MOST_HEADER).decode("utf-8", "replace")
+            try:
+                names = next(csv.reader(io.StringIO(head, newline="")), [])
+            except csv.Error:
+                raise EngineError(f"'{path.name}' has a header that cannot be read") from None
         elif path.suffix == ".parquet":
             schema = parquet.read_schema(arrow_file(path))
             names = schema.names
@@ -255,16 +251,6 @@ def _only_labels(metadata: dict[bytes, bytes] | None, names: list[str]) -> bool:
         return msgspec.json.decode(content, type=dict[str, _Labels]).keys() <= set(names)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False
-
-
-def _header(path: Path) -> list[str]:
-    """The names in the first row of a CSV file."""
-    with open_plain(path) as file:
-        head = file.read(_MOST_HEADER).decode("utf-8", "replace")
-    try:
-        return next(csv.reader(io.StringIO(head, newline="")), [])
-    except csv.Error:
-        raise EngineError(f"'{path.name}' has a header that cannot be read") from None
 
 
 def _methods(files: Contents) -> Iterator[str]:

@@ -141,10 +141,19 @@ def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, A
     source.notes.update(dict.fromkeys(notes))
     _write_map(source, internal)
     write_analyst(source.study, source.remade, internal)
-    tables = source.remade.tables
+    tables, spec, counts = source.remade.tables, source.scenario.spec, dict[str, Any]()
+    if (changed := units_changed(source.remade)) is not None:
+        notes_of = source.study.notes.of(source.scenario.index)
+        told = [n.text for n in notes_of if n.kind is NoteKind.DIAGNOSTICS and n.replicate == source.replicate]
+        without_donor = json.loads(told[0]).get("without_donor") if told else None  # None: it was not counted
+        counts["households"] = {**vars(changed), "without_donor": without_donor}
+    donors, n_without_partner = tables[0].source, None  # None: the mechanism forms no pairs
+    if mechanism(spec.mechanism).partners_differ and donors is not None:
+        n_exchanged = int(np.count_nonzero(donors != np.arange(len(donors))))
+        n_without_partner = 2 * pairs_wanted(spec.rate, len(donors))[1] - n_exchanged
     return {
-        **_households(source),
-        "records_without_partner": _n_without_partner(source),
+        **counts,
+        "records_without_partner": n_without_partner,
         "tables": len(tables),
         "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in tables)],
         "sha256": digests,
@@ -226,27 +235,6 @@ def _manifest(source: ExportSource | StreamedSource) -> dict[str, Any]:
         "made": iso(),
         "made_with": made_with(),
     }
-
-
-def _households(source: ExportSource) -> dict[str, Any]:
-    """Households of the file, those that changed, the persons in these, and those that found no donor (None where the
-    mechanism does not count them); nothing where records belong to none."""
-    changed = units_changed(source.remade)
-    if changed is None:
-        return {}
-    notes = source.study.notes.of(source.scenario.index)
-    texts = [note.text for note in notes if note.kind is NoteKind.DIAGNOSTICS and note.replicate == source.replicate]
-    without_donor = json.loads(texts[0]).get("without_donor") if texts else None
-    return {"households": {**vars(changed), "without_donor": without_donor}}
-
-
-def _n_without_partner(source: ExportSource) -> int | None:
-    """Records that were to be swapped and found no partner; None for mechanisms that form no pairs."""
-    donors, spec, n_records = source.remade.tables[0].source, source.scenario.spec, source.data.n_records
-    if not mechanism(spec.mechanism).partners_differ or donors is None:
-        return None
-    n_pairs = pairs_wanted(spec.rate, n_records)[1]
-    return 2 * n_pairs - int(np.count_nonzero(donors != np.arange(n_records)))
 
 
 def joint_texts(raw: RawTable, names: Sequence[str]) -> pa.Array:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,12 +17,13 @@ import pytest
 from engine.bundle import MANIFEST, export, read_manifest, replay
 from engine.bundle.folder import write_sums
 from engine.bundle.manifest import SECRETS, SEEDS, write_manifest
-from engine.bundle.replay import _different_figures
+from engine.bundle.replay import _contradictions
 from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.measures import MeasureCall, call
 from engine.plan import Plan
+from engine.release.scenarios import RunStatus
 from engine.study.study import Study
 from engine.sweeps.sweep import sweep
 from tests.engine import household_survey
@@ -304,6 +306,11 @@ def test_a_figure_that_is_not_the_studys_refuses_the_export(made: tuple[Path, Ra
 def test_a_figure_that_another_platform_rounds_otherwise_is_told_apart_from_another_one(
     stored: float | None, remade: float, differs: bool | None
 ) -> None:
-    found = _different_figures({"hellinger": stored}, {"hellinger": remade})
+    release = SimpleNamespace(
+        status=RunStatus.OK, n_changed=1, data=SimpleNamespace(n_records=2), figures={"hellinger": remade}
+    )
+    manifest = {"candidate": "xabc/1", "status": RunStatus.OK.word, "records_changed": 1, "n_records": 2}
+    spec = SimpleNamespace(digest=lambda: "abcd")
+    found = _contradictions({**manifest, "figures": {"hellinger": stored}}, release, spec)  # type: ignore[arg-type]
     assert len(found) == (differs is not None)
     assert all(("another platform" in words) is differs for words in found)
