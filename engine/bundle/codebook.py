@@ -77,16 +77,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One released table: its name, records and columns; ``n_units`` households where they are numbered in it."""
+    """One released table: its name, files, records and columns; ``n_units`` households where they are numbered."""
 
     name: str
+    files: str
     n_records: int
     columns: tuple[Column, ...]
-    n_units: int = 0
-
-    def files(self, files: Sequence[str]) -> str:
-        """Those of the data files that hold this table."""
-        return ", ".join(file for file in files if file.partition(".")[0] == self.name)
+    n_units: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,8 @@ def codebook(
             _column(column, values, labels[column], weights, column in codes) for column, values in columns.items()
         )
         n_units = next((column.distinct for column in described if column.name == unit), 0)
-        described_tables.append(Table(name, len(next(iter(columns.values()))), described, n_units))
+        own = ", ".join(file for file in files if file.partition(".")[0] == name)
+        described_tables.append(Table(name, own, len(next(iter(columns.values()))), described, n_units))
     all_notes = (*notes, *([_CSV_NOTE] if any(name.endswith(".csv") for name in files) else []))
     return Codebook(title or "Released data", tuple(files), tuple(described_tables), all_notes, weight)
 

@@ -14,9 +14,9 @@ two notes it.
 from __future__ import annotations
 
 import secrets
-import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -481,21 +481,16 @@ def write_streamed(
     second_pass = SecondPass(remade, include)
     n_records = remade.data.n_records
     buckets = n_buckets or buckets_for(n_records, second_pass.row_bytes)
-    scratch = folder / "shuffle"
-    scratch.mkdir(mode=0o700)
-    try:
-        shuffle = ExternalShuffle(scratch, secret, buckets)
-        try:
-            say(Message("step", "reading the records a second time"))
-            for rows in second_pass.rows():
-                shuffle.add(rows)
-            say(Message("step", "writing the release in its new order"))
-            labels = {column.name: column.of(NO_LABELS) for column in plan.data.columns}
-            write_files(folder, formats, second_pass, shuffle.shuffled(), labels)
-        finally:
-            shuffle.close()
-    finally:
-        shutil.rmtree(scratch)
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as scratch,
+        closing(ExternalShuffle(Path(scratch), secret, buckets)) as shuffle,
+    ):
+        say(Message("step", "reading the records a second time"))
+        for rows in second_pass.rows():
+            shuffle.add(rows)
+        say(Message("step", "writing the release in its new order"))
+        labels = {column.name: column.of(NO_LABELS) for column in plan.data.columns}
+        write_files(folder, formats, second_pass, shuffle.shuffled(), labels)
     paths = [folder / f"release.{name}" for name in formats]
     for path in paths:
         say(Message("step", f"reading '{path.name}' back"))

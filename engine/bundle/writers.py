@@ -33,6 +33,7 @@ from engine.release.scenarios import NoteKind, RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import Publish
 from engine.report.public_wording import methods_paragraph
+from engine.report.template import html_of
 from engine.report.unit_counts import unit_columns, units_changed, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
@@ -119,9 +120,9 @@ def write_for_analyst(
     for name, held in ((LOG, log), (ATTACK, attack)):
         (internal / name).write_text(json.dumps(held, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (internal / "plan.toml").write_text(plan_to_toml(study.plan), encoding="utf-8")
-    (internal / "REPLAY.txt").write_text(
-        _REPLAY.format(lock=made_with()["lock"]) + ("" if BUCKETS in content else _APPLY), encoding="utf-8"
-    )
+    names = {"lock": made_with()["lock"], "can_apply": BUCKETS not in content}
+    replay = html_of(Path(__file__).with_name("templates") / "replay.txt", names).rstrip() + "\n"
+    (internal / "REPLAY.txt").write_text(replay, encoding="utf-8")
     # last, since the manifest and its seal cover all that lies beside them
     content = {
         **_manifest(source),
@@ -191,22 +192,6 @@ def _streamed_content(
         "sha256": release.digests,
         "notes": [],
     }
-
-
-_REPLAY = """This bundle is replayed with
-
-    frontier replay BUNDLE --data DATA
-
-where BUNDLE is the folder that holds this bundle and DATA the original file. Every released file must come out
-bit for bit under the same packages (digest {lock}) and platform; elsewhere the figures agree
-within 1e-9, and the replay says what differs. The seed annex must lie beside the manifest.
-"""
-_APPLY = """Other files of the same records are brought in line with the release by
-
-    frontier apply BUNDLE --data OTHER --id CASEID --out FOLDER
-
-and files of households, where the plan names a unit, by --unit HOUSEHOLD in place of --id CASEID.
-"""
 
 
 def _manifest(source: ExportSource | StreamedSource) -> dict[str, Any]:
