@@ -48,13 +48,11 @@ def export(
     bundle may release more with ``include`` (weight, id).  ``tell`` gets messages on progress, notes and warnings;
     ``options`` are those of :func:`engine.bundle.source.source_of`.
 
-    A public bundle needs an approved recommendation (:class:`UsageError` without).  The release is attacked before it
-    or a board bundle is written, whichever others are.  One that holds what its reader must not see, whose swap an
-    attack undoes, or whose rows are those of the original is refused (:class:`Refused`); that is logged in the study.
-    Killed at any moment this leaves nothing or the whole folder.  The log says that a bundle is about to be there
-    before the folder gets its name, and that it is there only afterwards: of an entry "exporting" alone the folder may
-    or may not exist.
-    Both hold the digest of each bundle's list of digests, so that a bundle can be told from one that was changed.
+    A public bundle needs an approved recommendation (:class:`UsageError` without), and before it or a board bundle is
+    written the release is attacked.  A bundle with what its reader must not see, a swap that an attack undoes, and rows
+    that are those of the original are refused (:class:`Refused`), which is logged in the study.  Killed at any moment
+    this leaves nothing or the whole folder: the log says "exporting" before the folder gets its name and "exported"
+    afterwards, both with the digest of each bundle's list of digests.
     """
     say = tell or (lambda message: None)
     out, tiers = Path(out), tiers_of(tier)

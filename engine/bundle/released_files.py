@@ -36,7 +36,7 @@ from engine.common.wording import listed
 from engine.data.io.arrow_columns import plain_values
 from engine.data.io.counting import CellLookup
 from engine.data.io.labelled_writers import write_dta, write_sav
-from engine.data.io.stream import open_stream
+from engine.data.io.stream import Batch, open_stream
 from engine.data.io.writers import ROW_GROUP, csv_file, parquet_file, write_csv, write_parquet
 from engine.data.microdata import NO_LABELS, ColumnLabels, Microdata, Units
 from engine.data.table import ContingencyTable
@@ -392,15 +392,14 @@ class SecondPass:
         and carried ones as they are; no column of new ids."""
         import pyarrow as pa
 
-        if self._unknown:
-            self._collect()
-        self._deal.restart()
+        if self._unknown:  # columns of which the first pass counted intervals: a pass of its own notes their values
+            self._shown |= {name: np.empty(self.pairs.size, np.int32) for name in self._unknown}
+            for batch, paired, place in self._placed([]):
+                for name in self._unknown:
+                    self._shown[name][place] = batch.coded[name].codes[paired]
         begun, record_of_place = 0, self.pairs.reshape(-1)
         plain = [*self._carried, *([] if self._id is None else [self._id])]
-        for batch in self._stream.batches(self._lookup.columns, plain, known=self._lookup.values):
-            places = self._deal.places(self._lookup.rows_of(batch))
-            paired = np.flatnonzero(places >= 0)
-            place = places[paired]
+        for batch, paired, place in self._placed(plain):
             record_of_place[place] = begun + paired
             begun += batch.n_records
             carried = {name: plain_values(batch.plain[name]) for name in self._carried}
@@ -416,17 +415,14 @@ class SecondPass:
                 elif name in carried:
                     columns[name] = carried[name]
             yield pa.RecordBatch.from_pydict(columns)
-        self._deal.check_complete()
 
-    def _collect(self) -> None:
-        """Note the values at all places, in a pass of its own, of columns of which the first pass counted intervals."""
-        self._shown |= {name: np.empty(self.pairs.size, np.int32) for name in self._unknown}
+    def _placed(self, plain: list[str]) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """The batches of one pass, the records of each that take part in pairs, and their places in these."""
         self._deal.restart()
-        for batch in self._stream.batches(self._lookup.columns, known=self._lookup.values):
+        for batch in self._stream.batches(self._lookup.columns, plain, known=self._lookup.values):
             places = self._deal.places(self._lookup.rows_of(batch))
             paired = np.flatnonzero(places >= 0)
-            for name in self._unknown:
-                self._shown[name][places[paired]] = batch.coded[name].codes[paired]
+            yield batch, paired, places[paired]
         self._deal.check_complete()
 
     def columns(self, rows: pa.Table, first: int) -> dict[str, pa.Array]:
