@@ -88,15 +88,6 @@ def _rows(raw: RawTable) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_weight_and_id_only_when_asked(made: tuple[Path, RawTable], tmp_path: Path) -> None:
-    out = exported(made, tmp_path / "out", include=("weight", "id"))
-    header = (out / "release" / "release.csv").read_text().splitlines()[0]
-    assert header == "case,age,age_flag,sex,work,town,pay,w,note"
-    rows = [line.split(",") for line in (out / "release" / "release.csv").read_text().splitlines()[1:]]
-    assert sorted(int(row[0]) for row in rows) == list(range(1, 121)), "ids are new ones"
-
-
-@pytest.mark.slow
 def test_what_leaves_says_nothing_of_the_swap(made: tuple[Path, RawTable], tmp_path: Path) -> None:
     out = exported(made, tmp_path / "out")
     manifest = read_manifest(out)
@@ -125,13 +116,6 @@ def pristine(made: tuple[Path, RawTable], tmp_path_factory: pytest.TempPathFacto
 def out(pristine: Path, tmp_path: Path) -> Path:
     """A bundle to be spoilt."""
     return shutil.copytree(pristine, tmp_path / "out")
-
-
-@pytest.mark.slow
-def test_two_exports_differ_in_order_only(made: tuple[Path, RawTable], tmp_path: Path) -> None:
-    one, two = exported(made, tmp_path / "one"), exported(made, tmp_path / "two")
-    a, b = ((out / "release" / "release.csv").read_text().splitlines() for out in (one, two))
-    assert a != b and sorted(a[1:]) == sorted(b[1:])
 
 
 @pytest.mark.slow

@@ -1,25 +1,37 @@
-"""Records that are read by streaming are released with the pairs of the study, each record once, and read back."""
+"""Streamed records are shuffled, released with the pairs of the study, each once, and read back; ids are found."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
+from math import factorial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
+from scipy.stats import chisquare
 
 import engine.plan.coding
 from engine.bundle import released_files
-from engine.bundle.released_files import ExternalShuffle, SecondPass, StreamedRelease, write_streamed
+from engine.bundle.released_files import (
+    MOST_BUCKETS,
+    ExternalShuffle,
+    IdWatch,
+    SecondPass,
+    StreamedRelease,
+    buckets_for,
+    write_streamed,
+)
 from engine.common.errors import EngineError
-from engine.common.streams import derive
+from engine.common.streams import derive, generator
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
 from engine.data.io.writers import write_csv, write_parquet
@@ -308,3 +320,169 @@ def test_new_numbers_follow_those_of_the_rows_before() -> None:
         "c": ["p", "q", "r"],
         "id": [8, 9, 10],
     }
+
+
+SCHEMA = pa.schema([("row", pa.int32()), ("text", pa.string())])
+
+
+@cache
+def batches(n_rows: int, batch: int) -> list[pa.RecordBatch]:
+    """Rows 0 to ``n_rows - 1``, ``batch`` at a time."""
+    made = []
+    for start in range(0, n_rows, batch):
+        numbers = range(start, min(start + batch, n_rows))
+        rows = [pa.array(numbers, pa.int32()), pa.array([str(number) if number % 3 else None for number in numbers])]
+        made.append(pa.record_batch(rows, schema=SCHEMA))
+    return made
+
+
+def shuffled(folder: Path, n_rows: int, secret: bytes, n_buckets: int, batch: int) -> list[int]:
+    """The new order of rows 0 to ``n_rows - 1`` that are added ``batch`` at a time."""
+    shuffle = ExternalShuffle(folder, secret, n_buckets)
+    for rows in batches(n_rows, batch):
+        shuffle.add(rows)
+    assert shuffle.n_rows == n_rows
+    order: list[int] = []
+    for table in shuffle.shuffled():
+        assert table["text"].to_pylist() == [str(n) if n % 3 else None for n in table["row"].to_pylist()]
+        order += table["row"].to_pylist()
+    assert list(folder.iterdir()) == []
+    return order
+
+
+def chance(folder: Path, n_rows: int, n_buckets: int) -> float:
+    """The chance of orders as uneven as those of many secrets, were all orders alike."""
+    found = Counter(tuple(shuffled(folder, n_rows, derive(KEY, "shuffle", (run,)), n_buckets, 3)) for run in range(800))
+    return float(chisquare([*found.values(), *[0] * (factorial(n_rows) - len(found))]).pvalue)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "n_buckets"), [(3, 2), (4, 3), (4, 1)])
+def test_every_order_is_equally_likely(tmp_path: Path, n_rows: int, n_buckets: int) -> None:
+    assert chance(tmp_path, n_rows, n_buckets) > 1e-6
+
+
+class _InFileOrder:
+    """Random numbers for the buckets, and none for the order in a bucket."""
+
+    def __init__(self, derived: bytes) -> None:
+        self.integers = generator(derived).integers
+
+    def permutation(self, n: int) -> np.ndarray:
+        return np.arange(n)
+
+
+class _InTurn:
+    """Random orders in buckets to which rows go in turn."""
+
+    def __init__(self, derived: bytes) -> None:
+        self.permutation = generator(derived).permutation
+
+    def integers(self, low: int, high: int, n: int, dtype: type) -> np.ndarray:
+        return (np.arange(n) % high).astype(dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [_InFileOrder, _InTurn])
+def test_a_shuffle_that_is_nearly_right_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: type
+) -> None:
+    monkeypatch.setattr("engine.bundle.released_files.generator", wrong)
+    assert chance(tmp_path, 4, 2) < 1e-9
+
+
+@pytest.mark.slow
+def test_every_row_comes_once_from_all_over_the_file(tmp_path: Path) -> None:
+    order = np.array(shuffled(tmp_path, 200_000, KEY, 5, 70_000))
+    assert np.array_equal(np.sort(order), np.arange(200_000))
+    assert abs(np.corrcoef(order, np.arange(200_000))[0, 1]) < 0.01
+    assert np.count_nonzero(np.diff(order) == 1) < 10
+
+
+@pytest.mark.slow
+def test_the_secret_decides_and_batches_do_not(tmp_path: Path) -> None:
+    order = shuffled(tmp_path, 100_000, KEY, 3, 100_000)
+    assert shuffled(tmp_path, 100_000, KEY, 3, 9_999) == order
+    assert shuffled(tmp_path, 100_000, derive(KEY, "other"), 3, 100_000) != order
+
+
+def test_no_rows_are_no_rows(tmp_path: Path) -> None:
+    assert shuffled(tmp_path, 0, KEY, 4, 1) == []
+
+
+def test_buckets_are_as_many_as_memory_asks_and_files_allow() -> None:
+    assert buckets_for(0, 16) == buckets_for(1_000, 16) == 1
+    assert buckets_for(100_000_000, 16) == 24
+    assert buckets_for(1_400_000_000, 40) == MOST_BUCKETS
+    with pytest.raises(ValueError, match="must be 1 to"):
+        ExternalShuffle(Path(), KEY, 0)
+
+
+def test_all_files_are_closed_where_one_cannot_be_written_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffle = ExternalShuffle(tmp_path, KEY, 3)
+    shuffle.add(pa.record_batch([pa.array(range(9), pa.int32()), pa.array([""] * 9)], schema=SCHEMA))
+    files, full = list(shuffle._files), mock.Mock()
+    full.close.side_effect = OSError(28, "No space left on device")
+    monkeypatch.setattr(shuffle, "_writers", [*shuffle._writers[:2], full])
+    with pytest.raises(OSError, match="No space"):
+        shuffle.close()
+    assert all(file.closed for file in files)
+
+
+N_IDS = 3_000
+RNG = np.random.default_rng(4)
+RISING = np.cumsum(RNG.integers(1, 9, N_IDS))
+SHUFFLED = RNG.permutation(RISING)
+
+
+def seen(ids: np.ndarray, column: pa.Array, size: int = 700) -> tuple[str, str] | None:
+    """What is found where records come so many at a time."""
+    watch = IdWatch()
+    for start in range(0, N_IDS, size):
+        watch.compare(pa.array(ids[start : start + size]), {"other": column.slice(start, size)})
+    return watch.found()
+
+
+@pytest.mark.parametrize("ids", [RISING, SHUFFLED])
+@pytest.mark.parametrize(
+    ("made", "what"),
+    [
+        (lambda ids: pa.array(ids.astype(str)), "the original ids of records"),
+        (lambda ids: pa.array(np.where(np.arange(N_IDS) % 100 == 0, ids, -1)), "the original ids of records"),
+        (lambda ids: pa.array(ids + 17), "values in the order of"),
+        (lambda ids: pa.array(-0.5 * ids), "values in the order of"),
+        (lambda ids: pa.array([f"case {number:09}" for number in ids]), "values in the order of"),
+    ],
+)
+def test_ids_are_found_as_they_are_and_in_their_order(ids: np.ndarray, made, what: str) -> None:
+    found = seen(ids, made(ids))
+    assert found is not None
+    assert found[0] == "other" and found[1].startswith(what)
+
+
+def test_records_without_a_value_do_not_count_among_those_that_differ() -> None:
+    """25 of 20,000 known values are ids; of unrelated numbers fewer agree."""
+    ids = pa.array(np.arange(60_000) * 7)
+    column = np.where(np.arange(60_000) < 25, ids, -1)
+    watch = IdWatch()
+    watch.compare(ids, {"other": pa.array(column, mask=np.arange(60_000) >= 20_000)})
+    assert watch.found() == ("other", "the original ids of records")
+
+
+@pytest.mark.parametrize("ids", [RISING, SHUFFLED])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(RNG.gamma(2, 700, N_IDS)),
+        pa.array(RNG.integers(0, 90, N_IDS)),
+        pa.array([["a", "b", None][k] for k in RNG.integers(0, 3, N_IDS)]),
+        pa.array([None] * N_IDS, pa.string()),
+        pa.array(RNG.integers(0, 90, N_IDS).astype(np.float16)),
+        pa.array(np.ones(N_IDS)),
+        pa.array(RNG.permutation(RISING + 1_000_000)),
+    ],
+)
+def test_unrelated_columns_are_left_alone(ids: np.ndarray, column: pa.Array) -> None:
+    assert seen(ids, column) is None
