@@ -119,7 +119,10 @@ def test_equal_secrets_give_equal_bytes_and_other_secrets_another_order(
     for name in ("release.csv", "release.parquet"):
         assert (again / "release" / name).read_bytes() == (every / "public" / name).read_bytes()
         assert (other / "release" / name).read_bytes() != (every / "public" / name).read_bytes()
-    rows = [sorted(row.split(",")[1:] for row in (out / "release/release.csv").open()) for out in (again, other)]
+    rows = [
+        sorted(row.split(",")[1:] for row in (out / "release/release.csv").read_text().splitlines())
+        for out in (again, other)
+    ]
     assert rows[0] == rows[1], "the records are the same, but for their new ids"
 
 
