@@ -36,8 +36,7 @@ OLD, NEW = "old number", "new number"
 
 
 def of_units(pairs: Mapping[str, Any]) -> dict[str, Any]:
-    """The pair map of units in place of that of records: each unit's row is the first of its members' rows, and it
-    shows the values of another unit where all its members show values of that one."""
+    """Return the pair map of units: its first member's row, and the unit whose values all members show (else -1)."""
     old, codes = np.unique(np.array(pairs[OLD], dtype=object).astype(str), return_inverse=True)
     units = Units.from_codes(codes)
     by_unit: dict[str, Any] = {
@@ -54,8 +53,7 @@ def of_units(pairs: Mapping[str, Any]) -> dict[str, Any]:
 def _check_units(
     pairs: Mapping[str, Any], unit: np.ndarray, carriers: Mapping[str, np.ndarray], other: RawTable
 ) -> None:
-    """Refuse a column that was exchanged between single persons, and a file that lacks households while some of its
-    columns are exchanged; ``unit`` is the unit of each of the file's records."""
+    """Refuse columns exchanged between single persons, and a file that lacks households while columns are exchanged."""
     for name, carrier in carriers.items():
         if torn := int(np.count_nonzero(carrier < 0)):
             raise UsageError(
@@ -70,8 +68,7 @@ def _check_units(
 
 
 def _check_same(rows: np.ndarray, names: Iterable[str], columns: Mapping[str, pa.Array], table: Path) -> None:
-    """Refuse a file of which an exchanged column is not, household by household, what the persons of the release show:
-    then the households of the two files differed before.  ``table`` is the released one without its ending."""
+    """Refuse a file that differs, by household, from an exchanged column of the released ``table`` (no ending)."""
     released = read_table(next(path for form in FORMATS if (path := table.with_suffix(f".{form}")).exists()))
     for name in (name for name in names if name in released.columns):
         column = released.columns[name]

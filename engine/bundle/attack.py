@@ -51,8 +51,7 @@ _own = threading.local()
 
 
 def old_generator(seed: int) -> np.random.RandomState:
-    """A generator equal to ``numpy.random.RandomState(seed)``, until the next call in the same thread; making one takes
-    ten times as long as giving it another seed."""
+    """A generator equal to ``RandomState(seed)`` until its thread's next call, in a tenth of a new one's time."""
     generator: np.random.RandomState = getattr(_own, "generator", None) or np.random.RandomState(0)
     _own.generator = generator
     generator.seed(seed)
@@ -146,8 +145,7 @@ def _of_random_swap(source: ExportSource, drawn: BatchedDraw) -> tuple[int, Dono
 
 
 def _of_records(source: ExportSource) -> tuple[int, Donors]:
-    """The number of rates that the study has with the same other parameters, and the donors of exchanges that are drawn
-    over records."""
+    """The number of rates of the study with the same other parameters, and the donors of exchanges over records."""
 
     def but_rate(spec: ReleaseSpec) -> tuple[object, ...]:
         return spec.mechanism, tuple((name, text) for name, text in spec.params if name != "rate")
@@ -278,11 +276,8 @@ def _undo_swap(source: ExportSource) -> dict[str, Any]:
 
 
 def stands_out(base: float, scores: np.ndarray) -> tuple[int, int] | None:
-    """The guess (row) and number of pairs (column) that an intruder would believe in; None where there is none.
-
-    Its score is above ``base``, that of the release as it is, and far above those of all other guesses of as many
-    pairs.
-    """
+    """The guess (row) and number of pairs (column) that an intruder would believe in: its score is above ``base``, that
+    of the release as it is, and far above those of all other guesses of as many pairs.  None where there is none."""
     centre = np.median(scores, axis=0)
     spread = 1.4826 * np.median(np.abs(scores - centre), axis=0)
     z = (scores - centre) / np.where(spread > 0, spread, np.inf)
@@ -328,8 +323,7 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
 
 
 def _find_identifiers(source: ExportSource) -> dict[str, Any]:
-    """Released columns that would show the original order or tell every record or household apart, other than new
-    numbers of these."""
+    """Released columns, new numbers apart, that show the original order or tell each record or household apart."""
     n, units = source.data.n_records, source.data.units
     others = {name: source.raw.columns[name] for name in source.columns if name not in source.data.single_uses}
     of_records = [name for name, column in others.items() if tells_apart(column, n)]

@@ -35,8 +35,7 @@ _CSV_NOTE = (
 
 @dataclass(frozen=True)
 class Value:
-    """One value of a column: its label, whether it means missing, its records, and their weights' sum (None without
-    weights)."""
+    """One value of a column: its label, whether it means missing, its records, and the sum of their weights, if any."""
 
     raw: str
     label: str

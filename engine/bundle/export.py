@@ -114,8 +114,7 @@ _UNSTREAMED = {
 
 
 def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> str:
-    """The approved candidate; refuses another one, a recommendation that is not approved or was changed since, and more
-    released columns than the plan says that the board approved."""
+    """The approved candidate; refuses another one, one not approved or changed since, and more columns."""
     status = decision_status(study)
     if status.state not in ("approved", "released") or status.choice is None:
         raise UsageError(
@@ -142,8 +141,7 @@ def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> 
 
 
 def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) -> list[Message]:
-    """Warnings before anything leaves: of households that the swap tore apart, of a document that cannot be made here,
-    and of other releases of the same data, which undo each other."""
+    """Warnings of torn households, of a document that cannot be made here, and of other releases of the same data."""
     messages = [Message("warning", str(warning)) for warning in torn_by(source.data, source.scenario.spec)]
     if Tier.BOARD in tiers and (why := why_no_pdf()):
         messages.append(Message("note", f"the memo is not made as a PDF: {why}"))

@@ -35,7 +35,6 @@ def new_folder(out: Path, *, public: Iterable[str] = (), what: str = "") -> Iter
     """A hidden folder beside ``out`` to write into, and the step that makes it ``out``; ``what`` names it in errors.
 
     It is its owner's alone, but for the folders in it that are ``public`` ("." is itself), which everybody may read.
-
     Whatever goes wrong before that step, nothing is left.  Where this process is killed, another one that outlives it
     (:mod:`engine.bundle.cleanup_process`) removes the hidden folder; where all processes of the machine ended at once,
     the next new folder in the same place does.
@@ -70,8 +69,7 @@ def new_folder(out: Path, *, public: Iterable[str] = (), what: str = "") -> Iter
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder for temporary files, removed however this process ends; where all processes ended at once, when
-    the next such folder is made."""
+    """A private folder for temporary files, removed as a :func:`new_folder` that is not finished."""
     out = Path(tempfile.gettempdir()).absolute() / f"swap-frontier-{secrets.token_hex(4)}"
     with new_folder(out, what="temporary files") as (hidden, _):
         yield hidden
@@ -79,10 +77,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def _removed_when_killed(hidden: Path) -> Iterator[None]:
-    """Have another process wait to remove a folder, which need not exist yet, should this process be killed.
-
-    The other process is in a session of its own, so that a signal to this process and its group does not end it.
-    """
+    """Have another process, in a session of its own, wait to remove a folder should this process be killed."""
     flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
     try:
         # The folder goes through the pipe: command lines can be read by every user of the machine.
@@ -120,8 +115,7 @@ def _not_started(why: str) -> str:
 
 
 def check_new(out: Path) -> None:
-    """Refuse a folder that holds something already, whose parent is not there, or beside which nothing can be
-    written."""
+    """Refuse a folder that holds something, whose parent is not there, or beside which nothing can be written."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
             f"'{out.name}' exists and is not an empty folder; an export never overwrites. Choose another folder",

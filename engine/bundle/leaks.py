@@ -82,8 +82,7 @@ class OldNumbers:
         return frozenset(text.encode() for text in long)
 
     def column_with(self) -> str | None:
-        """A released column that shows them in more than half of the records that have one, or in more than chance
-        explains; if there is one."""
+        """A released column that shows them in most records that have one, or beyond chance; else None."""
         original = self.source.raw.columns[self.column]
         code_of = {text: code for code, text in enumerate(texts(original.values))}
         known = original.codes >= 0  # no number is shown where there is none
@@ -96,8 +95,7 @@ class OldNumbers:
         return None
 
     def column_in_order(self) -> str | None:
-        """A released column whose values stand in the order of the numbers, each with a value of its own, up to one in
-        twenty; if there is one."""
+        """A released column whose values stand in the order of the numbers, up to one in twenty; else None."""
         original = self.source.raw.columns[self.column]
         numbers_seen, first = np.unique(original.codes, return_index=True)
         first = first[numbers_seen >= 0]
@@ -283,8 +281,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Search:
-    """The secrets of one export, its original numbers of records and households, and its source for the checks of
-    fields."""
+    """The secrets of one export, its original numbers, and its source for the checks of fields."""
 
     secrets: tuple[Secret, ...]
     old_numbers: tuple[OldNumbers, ...]
@@ -389,8 +386,7 @@ def forms_of_bytes(secret: bytes) -> tuple[bytes, ...]:
 
 
 def forms_of_text(text: str) -> tuple[bytes, ...]:
-    """A text in the encodings in which programs write it: UTF-8, UTF-16, and escaped for JSON, HTML, XML and URLs;
-    hexadecimal and base64."""
+    """A text as programs write it: UTF-8, UTF-16, escaped for JSON, HTML, XML and URLs, hexadecimal and base64."""
     raw = text.encode("utf-8", "surrogateescape")
     forms = {raw, text.encode("utf-16-le", "surrogatepass"), text.encode("utf-16-be", "surrogatepass")}
     plain = raw.decode("utf-8", "replace")
@@ -402,8 +398,7 @@ def forms_of_text(text: str) -> tuple[bytes, ...]:
 
 
 def _secrets_of_path(path: Path) -> list[Secret]:
-    """A path, by the highest of the folders above it that is long enough to be told from other text: whatever shows the
-    path shows that too."""
+    """A path, by the highest of its folders that is long enough: whatever shows the path shows that too."""
     secrets = []
     for absolute in sorted({path.absolute(), path.resolve()}):
         folders = [str(folder) for folder in (*reversed(absolute.parents), absolute)]

@@ -100,10 +100,9 @@ def _packages() -> dict[str, str]:
 
 
 def write_manifest(folder: Path, content: dict[str, Any], secrets: dict[str, str]) -> None:
-    """Write manifest and seed annex into an existing folder; the owner alone can read them.
+    """Write manifest and seed annex, which the owner alone can read, into an existing folder.
 
-    The manifest holds the annex's digest and the annex a keyed digest of the manifest's fields, so neither can be
-    exchanged alone.
+    The manifest holds the annex's digest and the annex a keyed digest of its fields: neither can be exchanged alone.
     """
     content = json.loads(json.dumps({"format": FORMAT, **content, "version": __version__}))
     annex = _json_bytes({**secrets, "manifest": _keyed_digest(content, secrets["row_order_secret"])})
@@ -266,8 +265,7 @@ def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ..
 
 
 def digests_in(log: Iterable[Entry], tier: Tier) -> Iterator[str]:
-    """The digests of one reader's bundles that a decision log holds; those that were about to be written count, since
-    an export may be ended between the two entries."""
+    """The digests of a reader's bundles in a decision log, also begun ones: an export may end between entries."""
     for entry in log:
         sums = entry.detail.get("sums")
         if entry.event in ("exporting", "exported") and isinstance(sums, Mapping):

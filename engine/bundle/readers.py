@@ -58,8 +58,7 @@ class Refused(EngineError):
 
 
 class AttackSucceeded(Refused):
-    """A release was refused because an attack on it succeeded: which one, why it did (``why``) and what to do about it
-    (``mend``)."""
+    """A release was refused because an attack succeeded: which one, ``why``, and what to do about it (``mend``)."""
 
     def __init__(self, attack: Attack, why: str, mend: str) -> None:
         sentence = f"the release was refused: an attack on it succeeded ({why}); {mend}. Nothing was written"
@@ -76,10 +75,7 @@ _HOLES = 64  # times as large as the space that it takes: a disk that compresses
 
 @dataclass(frozen=True)
 class Contents:
-    """The files of one reader's bundle.
-
-    ``names`` are the relative paths of all; ``refused`` gives, for the files that must not be opened, the reason.
-    """
+    """The paths of all files of a reader's bundle (``names``), and why some must not be opened (``refused``)."""
 
     folder: Path
     tier: Tier
@@ -116,8 +112,7 @@ def files_below(folder: Path) -> list[str]:
 
 
 def why_unopened(path: Path) -> str:
-    """The reason why a file must not be opened whatever its name: it is no plain file, or too large; empty where it may
-    be."""
+    """The reason why a file must not be opened whatever its name: no plain file, or too large; else empty."""
     kind = kind_of(path)
     if kind:
         return f"is {kind} and no plain file; it was not opened"

@@ -77,20 +77,17 @@ class Rows:
 
     @cached_property
     def ids(self) -> np.ndarray:
-        """The new id of each original record: 1 to ``n_records`` in an order of its own, so that it tells nothing of
-        either order."""
+        """The new id of each original record: 1 to ``n_records`` in an order that tells nothing of either order."""
         return generator(derive(self.secret, "ids")).permutation(self.n_records).astype(np.int64) + 1
 
     def unit_numbers(self, units: Units) -> np.ndarray:
-        """The new number of each original record's unit, the same for all its members, shape ``(n_records,)``: 1 to
-        the number of units in an order of its own."""
+        """The new number, 1 to the number of units, of each original record's unit, shape ``(n_records,)``."""
         new = generator(derive(self.secret, "units")).permutation(len(units)).astype(np.int64) + 1
         numbers: np.ndarray = new[units.of_record]
         return numbers
 
     def new_numbers(self, data: Microdata) -> dict[str, np.ndarray]:
-        """New numbers in place of those of the id and of the unit, by column, one per original record; of a unit of
-        several columns they stand in the first one's place."""
+        """New numbers in place of those of id and unit (of several columns the first), by column, one per record."""
         numbers = {} if data.id is None else {data.id: self.ids}
         if data.unit is not None and data.units is not None:
             numbers[data.unit_columns[0]] = self.unit_numbers(data.units)
@@ -132,10 +129,8 @@ def table_names(n_tables: int) -> list[str]:
 
 
 def refuse_original(tables: Tables, data: Microdata) -> None:
-    """Refuse (:class:`Refused`) tables of which one holds the rows of the original, as its reader sees them.
-
-    Ids are new numbers, numbers of units tell only who belongs together, and numbers that were drawn count as rounded.
-    """
+    """Refuse (:class:`Refused`) tables of which one holds the original's rows, as its reader sees them: new numbers
+    tell only who belongs together, and numbers that were drawn count as rounded."""
     for name, columns in tables.items():
         before, after, units = list[np.ndarray](), list[np.ndarray](), None
         for column, values in columns.items():
@@ -234,8 +229,7 @@ class IdWatch:
             self._counts[name] = self._counts.get(name, 0) + np.array(counts)
 
     def found(self) -> tuple[str, str] | None:
-        """A column that shows the original ids, or stands in their order from record to record, and which of the two
-        in words; None where no column does."""
+        """A column that shows the original ids or stands in their order, and which of the two in words; else None."""
         for name, (known, equal, steps, alike, reverse) in self._counts.items():
             if equal >= max(_FEWEST, _SHOWN * known):
                 return name, "the original ids of records"
@@ -266,8 +260,7 @@ _BLOCK = 1 << 16  # rows whose buckets are drawn together; part of the order
 
 
 def buckets_for(n_rows: int, row_bytes: int) -> int:
-    """The number of buckets for so many rows of so many bytes: 1 to :data:`MOST_BUCKETS`, of 64 MB where that is
-    enough."""
+    """The number of buckets for so many rows of so many bytes: of 64 MB each, at most :data:`MOST_BUCKETS`."""
     return min(MOST_BUCKETS, 1 + n_rows * row_bytes // _BUCKET_BYTES)
 
 
@@ -331,8 +324,7 @@ class ExternalShuffle:
                 yield rows.take(pa.array(order))
 
     def close(self) -> None:
-        """Close the files of the buckets, all of them even where a full disk makes one fail: some systems keep a file
-        that is open."""
+        """Close the files of all buckets, even where a full disk makes one fail: some systems keep open files."""
         with ExitStack() as closing:
             for file in (*self._files, *self._writers):  # writers are closed first
                 closing.callback(file.close)
@@ -565,8 +557,7 @@ def check_written(path: Path, remade: RemadeCells, plan: Plan, names: Iterable[s
 
 
 def _difference(written: ContingencyTable, measured: ContingencyTable) -> str:
-    """The difference of two tables, whose levels may be numbered in other orders, in words; empty where they are
-    equal."""
+    """The difference of two tables, whose levels may be numbered in other orders, in words; else empty."""
     if written.n_records != measured.n_records:
         return f"it has {written.n_records:,} records, and the release {measured.n_records:,}"
     columns = []

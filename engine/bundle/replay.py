@@ -160,8 +160,7 @@ def _contradictions(manifest: dict[str, Any], remade: Remade | RemadeCells, spec
 
 
 def _platform_differences(manifest: dict[str, Any]) -> str:
-    """The differences of this platform from the export's, as the likely reason, in brackets; empty where it does
-    not."""
+    """The differences of this platform from the export's, as the likely reason, in brackets; else empty."""
     now, then = made_with(), manifest.get("made_with", {})
     differences = [
         f"{name} {then[name]} then, {now[name]} now" for name in ("python", "system") if then.get(name) != now[name]

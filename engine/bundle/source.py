@@ -75,16 +75,14 @@ class RemadeRun:
 
     @property
     def known_columns(self) -> list[RawColumn]:
-        """The released columns of the original whose distinct values are in memory: of streamed records those of
-        attributes."""
+        """The released columns whose distinct values are in memory: of streamed records those of attributes."""
         known = self.raw.columns if self.raw.streamed is None else coded_names(self.data)
         return [self.raw.columns[name] for name in self.columns if name in known]
 
 
 @dataclass(frozen=True)
 class ExportSource(RemadeRun):
-    """A realisation of records in memory; ``notes`` are what the formats could not hold, as far as files were
-    written."""
+    """A realisation of records in memory; ``notes`` say what the formats of written files could not hold."""
 
     remade: Remade
     notes: dict[str, None] = field(default_factory=dict, compare=False)
@@ -202,10 +200,7 @@ def source_of(
 
 
 def check_figures(figures: dict[str, float], stored: dict[str, float]) -> None:
-    """Refuse (:class:`EngineError`) a release whose figures are not those that its study holds.
-
-    A figure of a measure that earlier versions computed otherwise may differ.
-    """
+    """Refuse (:class:`EngineError`) figures that are not the study's, but for measures that were computed otherwise."""
     for name, value in stored.items():
         figure = figures[name]
         both_undefined = figure != figure and value != value

@@ -60,8 +60,7 @@ def possible_forms(forms: tuple[bytes, ...], pairs: np.ndarray) -> list[bytes]:
 
 @lru_cache(maxsize=1024)
 def _indices_of_forms(forms: tuple[bytes, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The indices of the pairs of all forms, one form after the other, and where those of each begin; every form has at
-    least the last index, which is always true."""
+    """The indices of the pairs of all forms and of the last, always true value, and where those of each form begin."""
     indices = [np.append(_pair_indices(form), -1) for form in forms]
     return np.concatenate(indices), np.cumsum([0, *(len(of_form) for of_form in indices[:-1])])
 
@@ -221,8 +220,7 @@ class Part:
 
 
 class TooLarge(EngineError):
-    """A file unpacks to more than any file of a bundle does, or hides how much; ``why`` is the sentence without the
-    file's name."""
+    """A file unpacks to more than any file of a bundle does, or hides how much; ``why`` leaves out the file's name."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"'{name}' {why}")
@@ -230,11 +228,8 @@ class TooLarge(EngineError):
 
 
 class Budget:
-    """The number of bytes that a file may still unpack to: many times those of an honest document, and more the larger
-    it is.
-
-    An archive of a few kilobytes can unpack to more than any disk holds.
-    """
+    """The bytes that a file may still unpack to, many times those of an honest document: a few kilobytes can unpack to
+    more than any disk holds."""
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -262,8 +257,7 @@ class Budget:
 
 
 class _CappedFile:
-    """A file that refuses long reads: ``zipfile`` reads an archive's whole list of entries at once, before anything is
-    known of it, and none of a document is that long."""
+    """A file that refuses long reads: ``zipfile`` reads a whole list of entries before anything is known of it."""
 
     def __init__(self, file: BinaryIO | io.BytesIO) -> None:
         self._file = file

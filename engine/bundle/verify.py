@@ -176,8 +176,7 @@ def _fields(files: Contents) -> Iterator[str]:
 
 
 def _candidate_ids(files: Contents) -> Iterator[str]:
-    """Ids of candidates, of which these readers know letters only.  Names of the data that the bundle declares may read
-    like ids."""
+    """Ids of candidates, of which these readers know letters only; names that the bundle declares may read like ids."""
     declared = _declared_names(files.folder)
     for where, text in prose(files.folder, files.openable):
         match = next((m for m in LABEL.finditer(text) if m[0] not in declared), None)

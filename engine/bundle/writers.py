@@ -165,10 +165,7 @@ def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, A
 def _streamed_content(
     source: StreamedSource, release_folder: Path, internal: Path, tell: Report | None
 ) -> dict[str, Any]:
-    """Write release and pair map of streamed records; the fields that the manifest gets of them.
-
-    Original ids in a column that stays with its record are refused (:class:`Refused`).
-    """
+    """Write release and pair map of streamed records, for the manifest's fields; original ids are refused."""
     import pyarrow as pa
 
     remade, plan = source.remade, source.study.plan
