@@ -235,7 +235,7 @@ def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None
         disclosure_text.EXPOSED: any(disclosure_text.says_share(text, share) for share in exposed),
     }
     named = disclosure_text.names_candidate(source.study, text)
-    for what in [named] if named else [what for what, said in findings.items() if said]:
+    if what := next(filter(None, [named, *(what for what, said in findings.items() if said)]), None):
         raise _refused(tier, f"'{where}'", what)
 
 
