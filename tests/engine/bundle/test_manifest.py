@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,16 @@ def test_the_boards_bundle_was_the_members_once_and_no_other_was() -> None:
 
 
 def test_a_bundle_is_looked_up_by_its_list_of_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compare(tmp_path, Tier.PUBLIC, None)[0] == ("SHA256SUMS is missing, so there is nothing to compare",)
-    (tmp_path / "SHA256SUMS").write_text("x")
-    assert compare(tmp_path, Tier.PUBLIC, None) == ((), UNKNOWN)
-    known = {hashlib.sha256(b"x").hexdigest(): "a.study"}
-    monkeypatch.setattr(manifest, "_studies_by_digest", lambda paths, tier, lenient=False: known)
-    assert compare(tmp_path, Tier.PUBLIC, None) == ((), "")
-    (tmp_path / "SHA256SUMS").write_text("y")
-    (problem,), note = compare(tmp_path, Tier.PUBLIC, None)
+    (bundle := tmp_path / "bundle").mkdir()
+    assert compare(bundle, Tier.PUBLIC, None)[0] == ("SHA256SUMS is missing, so there is nothing to compare",)
+    (bundle / "SHA256SUMS").write_text("x")
+    assert compare(bundle, Tier.PUBLIC, None) == ((), UNKNOWN)
+    (tmp_path / "a.study").touch()
+    log = [entry("exported", public=hashlib.sha256(b"x").hexdigest())]
+    for name, made in (("entries", lambda study: log), ("verify_chain", list), ("check_seal", id)):
+        monkeypatch.setattr(manifest, name, made)
+    monkeypatch.setattr(manifest.Study, "open", nullcontext)
+    assert compare(bundle, Tier.PUBLIC, None) == ((), "")
+    (bundle / "SHA256SUMS").write_text("y")
+    (problem,), note = compare(bundle, Tier.PUBLIC, None)
     assert problem.startswith("the decision log of 'a.study' records no such bundle") and not note
