@@ -12,6 +12,7 @@ from engine.bundle import manifest
 from engine.bundle.manifest import UNKNOWN, compare, digests_in, iso
 from engine.bundle.readers import Tier
 from engine.study.decision_log import Entry, Event
+from engine.study.study import Study
 
 
 def entry(event: Event, **sums: str) -> Entry:
@@ -38,7 +39,7 @@ def test_a_bundle_is_looked_up_by_its_list_of_digests(tmp_path: Path, monkeypatc
     log = [entry("exported", public=hashlib.sha256(b"x").hexdigest())]
     for name, made in (("entries", lambda study: log), ("verify_chain", list), ("check_seal", id)):
         monkeypatch.setattr(manifest, name, made)
-    monkeypatch.setattr(manifest.Study, "open", nullcontext)
+    monkeypatch.setattr(Study, "open", nullcontext)
     assert compare(bundle, Tier.PUBLIC, None) == ((), "")
     (bundle / "SHA256SUMS").write_text("y")
     (problem,), note = compare(bundle, Tier.PUBLIC, None)
