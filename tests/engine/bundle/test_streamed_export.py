@@ -269,9 +269,3 @@ def test_values_that_the_release_gives_back_are_counted_as_of_records_in_memory(
     assert guessed["severity"] == severity == in_memory.verdict.severity
     assert guessed.items() >= in_memory._asdict().items()
     assert any("original values of 'sex'" in text for text in told) == (severity != "none")
-
-
-def test_a_plan_of_the_bundle_is_the_study_s(bundle: Path) -> None:
-    stored = plan_from_toml((bundle / "internal" / "plan.toml").read_text(encoding="utf-8"))
-    assert isinstance(stored, Plan)
-    assert stored == plan_from_toml(PLAN)
