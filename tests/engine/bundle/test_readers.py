@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.bundle.folder import write_sums
 from engine.bundle.readers import Contents, Tier, bundles_in, contents_of, tier_of, why_unopened
+from engine.bundle.verify import verify
 from tests import needs
 
 
@@ -55,3 +57,11 @@ def test_a_plain_file_of_a_fair_size_may_be_opened(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"x")
     assert why_unopened(tmp_path / "a.json") == ""
     assert "no plain file" in why_unopened(tmp_path)
+
+
+def test_a_file_that_was_changed_is_told_by_its_digest(tmp_path: Path) -> None:
+    write_sums(laid(tmp_path, "METHODS.txt", "load.R"))
+    for content, wrong in (("x", ()), ("y", ("'load.R' was changed",))):
+        (tmp_path / "load.R").write_text(content)
+        (found,) = (one for one in verify(tmp_path) if one.statement == "every file is the one that was written")
+        assert found.problems == wrong
