@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from engine.bundle.streamed_release import write_streamed
+from engine.bundle.released_files import write_streamed
 from engine.common.errors import EngineError, UsageError
 from engine.data.io.readers import read_table
 from engine.data.io.stream import open_stream
