@@ -221,7 +221,7 @@ ADVICE: dict[Attack, str] = {
     "undoing": "make a study of its own with a new key, which the system draws where no key file is named",
     "order": "export again with a new secret, in an order of its own",
     "identifiers": MEND_IDENTIFIER,
-    "recodes": "let the two move as one block (accept the suggestion under File, or name both in the columns of an "
+    "recodes": "let the two move as one block (accept the suggestion under Data, or name both in the columns of an "
     "attribute), or drop one of them",
     "misfits": "do not release the column that tells, put classes of it into the file in its place, let the two move "
     "as one block, or exchange another attribute; a weight need not be published",

@@ -134,8 +134,8 @@ def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> 
         roles = ", ".join(f'"{role}"' for role in (*study.plan.publish.include, *beyond))
         raise UsageError(
             f"the board has not approved that the {' and the '.join(beyond)} be released: a public bundle holds what "
-            f"the approved plan says. Write include = [{roles}] in [publish] of the plan (dashboard: Threat and uses, "
-            "What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
+            f"the approved plan says. Write include = [{roles}] in [publish] of the plan (dashboard: Intruder and "
+            "uses, What is said in public), and submit the recommendation again; an analyst's bundle may hold more"
         )
     return approved
 

@@ -158,6 +158,8 @@ KINDS: dict[str, Kind] = {
         within_limit="n",
         riskier_than_original="n",
         frontier_end="end candidate",
+        deciding="factor setting n others within",
+        crossing="rate_over rate_within cases",
     ),
     **_kinds(
         "cell",

@@ -622,8 +622,8 @@ class ThreatPlan:
     public_files: tuple[str, ...] = entry(
         (),
         "public files that overlap with the keys",
-        "Public or commercial files, in words. The measure 'Links to an external file' on the page Plan says how well "
-        "a file that you hold matches a release.",
+        "Public or commercial files, in words. The measure 'Links to an external file' on the page Candidates says how "
+        "well a file that you hold matches a release.",
         example="Voter register of 2024: name, address, age, sex",
     )
     harm: str = entry("", "harm of a disclosure", example="Loss of benefits, embarrassment")

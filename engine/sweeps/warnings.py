@@ -368,7 +368,7 @@ class LooseRecodes(ReleaseWarning):
     def mend(self) -> str:
         """Advice for the analyst."""
         return (
-            "let them move as one block (accept the suggestion under File, or name both in the columns of an"
+            "let them move as one block (accept the suggestion under Data, or name both in the columns of an"
             " attribute), or drop one"
         )
 

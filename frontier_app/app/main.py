@@ -10,6 +10,7 @@ from frontier_app.session import actions, loading, state, workspace
 from frontier_app.session.navigation import BOARD_PAGES, PAGES
 from frontier_app.session.settings import CONTRAST_CSS
 from frontier_app.widgets import elements, plan_status
+from frontier_app.widgets.glossary import glossary
 from frontier_app.wording import markup, text
 from frontier_app.wording.markup import markdown
 
@@ -38,6 +39,7 @@ _CSS = """<style>
 [data-testid="stMultiSelectTagsContainer"] {flex-wrap: wrap !important;}
 div:has(> [data-testid="stMultiSelectTagsContainer"]),
 div:has(> div > [data-testid="stMultiSelectTagsContainer"]) {max-height: none !important; height: auto !important;}
+.st-key-glossary {position: fixed; top: .55rem; right: 4.5rem; width: auto; z-index: 1000000;}
 /* Navigation and page begin at one edge; a link has 8px before its words. */
 [data-testid="stTopNav"] {padding-left: calc(max(0px, 50vw - 860px) + 2.2rem - 8px) !important;}
 /* What opens under the controls of the map ends in a window of 800 pixels too, and is scrolled. */
@@ -130,6 +132,8 @@ def main() -> None:
         state.put(notice="")
     if now.error:
         st.error(now.error, icon=":material/error:")
+    with st.container(key="glossary"):
+        st.button("Glossary", key="glossary-open", type="tertiary", icon=":material/menu_book:", on_click=glossary)
     disputes = st.container()
     with elements.caught():
         page.run()

@@ -32,19 +32,17 @@ class Page:
 PAGES = {
     page.name: page
     for page in (
-        Page("data", "File", "table", "file/page.py"),
-        Page("threat", "Threat and uses", "shield", "threat/page.py"),
-        Page("plan", "Plan", "tune", "plan/page.py"),
-        Page("sweep", "Sweep", "autorenew", "sweep/page.py"),
+        Page("data", "Data", "table", "file/page.py"),
+        Page("threat", "Intruder and uses", "shield", "threat/page.py"),
+        Page("candidates", "Candidates", "tune", "candidates/page.py"),
         Page("explore", "Explore", "scatter_plot", "explore/page.py"),
         Page("compare", "Compare", "compare_arrows", "compare/page.py"),
         Page("recommend", "Recommend", "gavel", "recommend/page.py"),
         Page("board", "Board", "groups", "board/page.py"),
         Page("release", "Export", "inventory_2", "export/page.py"),
-        Page("glossary", "Glossary", "menu_book", "glossary/page.py"),
     )
 }
-BOARD_PAGES = ("board", "glossary")
+BOARD_PAGES = ("board",)
 """What a bundle for the board can show: it holds no data and no study."""
 
 

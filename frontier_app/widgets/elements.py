@@ -249,7 +249,7 @@ def with_data(missing: str) -> Microdata | None:
 
 def first_step() -> tuple[str, str]:
     """The page to go to where there is no study yet, with the label of its button."""
-    return ("data", "Open data") if state.get().raw is None else ("sweep", "Run the sweep")
+    return ("data", "Open data") if state.get().raw is None else ("candidates", "Run the sweep")
 
 
 def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
@@ -272,19 +272,19 @@ def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> Non
         if len(view.results):
             show(study, view)
         else:
-            empty_page("No run has been completed yet.", "sweep", "See the sweep")
+            empty_page("No run has been completed yet.", "candidates", "See the sweep")
 
 
 STEPS = {
-    "File": "Open data and say what becomes of every column: which are answers that may be exchanged, which only stay"
+    "Data": "Open data and say what becomes of every column: which are answers that may be exchanged, which only stay"
     " with their record, which never leave. The four figures say how many people stand out if nothing is done.",
-    "Threat and uses": "Before any result is seen, say what an intruder may already know, what users do with the data,"
-    " and by which rule a release will be chosen. Under 'How the choice will be made' pick the most useful release"
-    " within a risk limit: the page then asks for the largest acceptable risk, α. What is changed later is logged.",
-    "Plan": "Say which exchanges are tried, on how many records, and how often each is repeated. The box on the right"
-    " says at once what that amounts to and how long it takes.",
-    "Sweep": "Every candidate is drawn and measured, in a process of its own: you may leave the page, reload it, stop"
-    " and resume, and nothing is lost.",
+    "Intruder and uses": "Before any result is seen, say what an intruder may already know, what users do with the"
+    " data, and by which rule a release will be chosen. Under 'How the choice will be made' pick the most useful"
+    " release within a risk limit: the page then asks for the largest acceptable risk, α. What is changed later is"
+    " logged.",
+    "Candidates": "Say which exchanges are tried, on how many records, and how often; the box on the right says what"
+    " that amounts to. Then start the sweep, which draws and measures every candidate: you may leave the page, stop and"
+    " resume, and nothing is lost. The grid shows what decides the risk.",
     "Explore": "See every way to swap as a point of the map. Higher is riskier, farther right is more useful;"
     " filled points are the frontier. Move α and see which candidate is the most useful within it.",
     "Compare": "Pin a few candidates, give them names, and see what each gains and loses, and whether a difference is"
@@ -295,8 +295,6 @@ STEPS = {
     " board asks, answered from the study.",
     "Export": "Write a bundle for each reader: analyst, board, public. Each holds what its reader may see and"
     " nothing else; every byte is searched, and a public release attacked, before it is there.",
-    "Glossary": "Every word with a meaning of its own, every measure and every mechanism, each in a plain sentence and"
-    " with its source. Come here whenever a word is not clear.",
 }
 """What to do on each page, by its name in the navigation, in the order of the work."""
 

@@ -321,7 +321,7 @@ def inputs(plan: Plan, where: str, *, fixed: bool = False) -> None:
 
 def _use(raw: RawTable, plan: Plan, unit: UnitColumns, places: Sequence[str]) -> None:
     if unit is None and places_of(plan):
-        raise UsageError("the plan exchanges whole households; take that out on the page Plan first")
+        raise UsageError("the plan exchanges whole households; take that out on the page Candidates first")
     with_number = plan
     if unit is not None and unit != plan.data.unit:
         with_number = set_unit(plan, unit_columns(unit))
@@ -568,4 +568,4 @@ def before_submission(study: Study, status: DecisionStatus) -> None:
         ),
         icon=":material/edit_note:",
     )
-    elements.go("threat", "Fill them in under Threat and uses", primary=False)
+    elements.go("threat", "Fill them in under Intruder and uses", primary=False)

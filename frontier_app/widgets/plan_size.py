@@ -73,9 +73,9 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
     n_swaps = _searched(plan, data) if searching else swaps.distinct * per_spec(plan) if swaps else 0
     n_scenarios = n_swaps + len(others)
     most = "≤ " if staged else ""
-    first, second, third = st.columns(3)
+    *first, second, third = st.columns(2 + bool(swaps))
     if swaps:
-        first.metric("Swaps to try", f"{swaps.distinct:,}", help="distinct ways of assigning roles")
+        first[0].metric("Swaps to try", f"{swaps.distinct:,}", help="distinct ways of assigning roles")
     second.metric(
         "Scenarios",
         f"{'≤ ' if searching else ''}{n_scenarios:,}",
@@ -90,7 +90,8 @@ def amounts(plan: Plan | None, error: EngineError | None, data: Microdata) -> Ca
     if others:
         counts = ({RANDOM_SWAP: n_swaps} if swaps else {}) | mechanisms.counts(others)
         rows = [(mechanisms.title(name), f"{n:,}", f"{n * plan.space.replicates:,}") for name, n in counts.items()]
-        st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
+        if len(rows) > 1:
+            st.markdown(table(("mechanism", "scenarios", "runs"), "lrr", rows))
     if remarks:
         st.info(bullets(map(remark_text, method_remarks(remarks))), icon=":material/info:")
         if len(method_remarks(remarks)) < len(remarks):
@@ -129,6 +130,14 @@ def counted(plan: Plan, data: Microdata) -> tuple[Space | Counted | None, Sequen
     others = _others(plan, data).specs
     check_meaning(plan, others)
     return swaps, others
+
+
+def n_candidates(plan: Plan, data: Microdata) -> int:
+    """The number of candidates that a plan tries, at most."""
+    swaps, others = counted(plan, data)
+    if plan.space.search and plan.swaps_at_random:
+        return plan.space.budget + len(others)
+    return (swaps.distinct * per_spec(plan) if swaps else 0) + len(others)
 
 
 def remarks_on(plan: Plan, data: Microdata) -> tuple[str, ...]:

@@ -44,18 +44,15 @@ def sent_to_file(plan: Plan) -> bool:
     if not stands_in_the_way(plan):
         return False
     st.warning("The plan does not fit this file yet.", icon=":material/difference:")
-    if st.button("Settle it under File", key="go-data-fit", type="primary"):
+    if st.button("Settle it under Data", key="go-data-fit", type="primary"):
         state.show_part(None)
         navigation.go_to("data")
     return True
 
 
 WHAT = (
-    "Lock the plan once the board has approved it as its Disclosure Analysis Plan. The approval is written into the"
-    " plan, with a copy of what was approved. From then on only replicates may grow, and who asks and what is said in"
-    " public may be completed, but not what is released. Every other change is a deviation: a sweep refuses it until a"
-    " reason is given, the reason goes into the decision log, and the board has to approve it. A lock cannot be taken"
-    " back here."
+    "Lock the plan once the board has approved it. Then replicates may grow and the cover may be completed; every other"
+    " change is a deviation, which needs a reason and a new approval. A lock cannot be taken back here."
 )
 
 
@@ -90,7 +87,7 @@ def shown(plan: Plan) -> None:
     if departures:
         st.warning(
             markdown(
-                "It departs from what was approved:\n{}\n\nThe page Sweep asks for the reason before it runs this"
+                "It departs from what was approved:\n{}\n\nThe page Candidates asks for the reason before it runs this"
                 " plan.",
                 bullets(departures),
             ),
@@ -120,7 +117,6 @@ def section(plan: Plan, wrong: bool) -> None:
     """Lock the plan, or keep the locked one as a file; ``wrong`` says that the inputs are not a plan yet."""
     now = state.get()
     assert now.workspace is not None
-    st.subheader("The approval of this plan", anchor=False)
     if plan.lock is not None:
         who = plan.lock.number, plan.lock.by, _day(plan)
         st.markdown(markdown(":material/lock: Locked as **{}**, approved by **{}**, {}.", *who))
@@ -263,7 +259,7 @@ def show(plan: Plan) -> None:
         if others:
             st.markdown(
                 markdown(
-                    "**These change figures**, so the study keeps its own; the page Sweep offers a new study for"
+                    "**These change figures**, so the study keeps its own; the page Candidates offers a new study for"
                     " them:\n{}",
                     bullets(list(others.values())[:8]),
                 )

@@ -93,7 +93,7 @@ def _buttons(unmet: UnmetBound, allow: Callable[[float], None], *, is_next: bool
             actions.change(
                 edit_plan(plan, rates=[*plan.space.rates, rate]), f"a swap rate of {percent(rate)} is in the plan"
             )
-            navigation.go_to("sweep")
+            navigation.go_to("candidates")
     name = next(iter(unmet.coarse_keys), "")
     if name and st.button(f"Make {name} coarser", key="unmet-keys", icon=":material/merge:"):
         state.show_part("levels", column=name)

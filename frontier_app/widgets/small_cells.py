@@ -203,9 +203,9 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
                 with st.expander("Which columns"):
                     st.markdown(joined("\n", [markdown("- {}", detail) for detail in details]))
         if left_so:
-            with st.expander(f"{text.plural(len(left_so), 'warning')} left so under File", icon=":material/done_all:"):
+            with st.expander(f"{text.plural(len(left_so), 'warning')} left so under Data", icon=":material/done_all:"):
                 st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
-        if warnings and st.button("Mend it under File", key="mend-under-file"):
+        if warnings and st.button("Mend it under Data", key="mend-under-file"):
             state.show_part("warnings")
             navigation.go_to("data")
 

@@ -23,16 +23,14 @@ PATIENCE = 240_000
 KEY = hashlib.sha256(b"a study key for pictures and journeys").hexdigest()[:32]
 """A study key for runs that have to be the same every time; one with a pattern would be refused at export."""
 PAGES = {
-    "data": "File",
-    "threat": "Threat and uses",
-    "plan": "Plan",
-    "sweep": "Sweep",
+    "data": "Data",
+    "threat": "Intruder and uses",
+    "candidates": "Candidates",
     "explore": "Explore",
     "compare": "Compare",
     "recommend": "Recommend",
     "board": "Board",
     "release": "Export",
-    "glossary": "Glossary",
 }
 """Pages by their part of the address, with their names in the navigation, in the order of the work."""
 

@@ -63,8 +63,8 @@ def settle_file(analyst: Analyst, path: Path) -> None:
             page.get_by_text("Warnings (").first, decides=True
         )  # persons are exchanged here, not whole households
         analyst.press("Leave all ", decides=True)
-        analyst.press("Next: threat and uses")
-        analyst.wait_for(page.get_by_role("heading", name="Threat and uses"))
+        analyst.press("Next: intruder and uses")
+        analyst.wait_for(page.get_by_role("heading", name="Intruder and uses"))
 
 
 def plan_and_sweep(analyst: Analyst) -> None:
@@ -76,13 +76,10 @@ def plan_and_sweep(analyst: Analyst) -> None:
         hint = str(box.get_attribute("placeholder"))  # half the risk of doing nothing, which no candidate reaches
         analyst.enter(box, hint.removeprefix("such as "))
         analyst.press("Next: plan the candidates")
-        analyst.wait_for(page.get_by_role("heading", name="Plan the candidates"))
-    with analyst.step("plan"):
-        analyst.press("Next: run the sweep")
-        analyst.wait_for(page.get_by_role("heading", name="Run the sweep"))
+        analyst.wait_for(page.get_by_role("heading", name="candidates to try"))
     with analyst.step("sweep"):
         analyst.press("Start the sweep")
-        analyst.wait_for(page.get_by_text("Finished:"))
+        analyst.wait_for(page.get_by_role("heading", name="runs: done"))
         analyst.press("Next: explore the map")
         analyst.wait_for(page.get_by_role("heading", name="Explore the map"))
 

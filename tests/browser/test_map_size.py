@@ -55,7 +55,7 @@ def test_map_card_headline_navigation_and_popovers_fit_in_the_window(
     assert window.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
     if height >= 1080:
         window.keyboard.press("Escape")
-        visit(window, "sweep")
+        visit(window, "candidates")
         map_drawn(window)
         assert window.evaluate(_BOX, ".js-plotly-plot")["height"] >= 0.6 * height, (
             "half of the page of the sweep is empty"

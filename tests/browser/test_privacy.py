@@ -43,7 +43,7 @@ def test_two_browsers_never_see_each_others_data(browser: Browser, address: str,
     open_at(mine, address, workspace_with(home), "explore")
     mine.get_by_role("heading", name="Candidates").wait_for()
     # The other one comes without the first one's address, at the same time and on the same pages.
-    for name in ("explore", "release", "sweep", ""):
+    for name in ("explore", "release", "candidates", ""):
         theirs.goto(f"{origin}/{name}")
         theirs.get_by_test_id("stHeading").first.wait_for()
         settled(theirs)

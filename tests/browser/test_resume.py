@@ -42,7 +42,7 @@ def test_a_sweep_is_cancelled_killed_and_resumed_without_loss(browser: Browser, 
     study = at.folder / "study-1.study"
     with served(tmp_path, home) as (address, server):
         page = window(browser)
-        open_at(page, address, at, "sweep")
+        open_at(page, address, at, "candidates")
         button(page, "Start the sweep").click()
         progressed(page)
         button(page, "Stop").click()
@@ -57,9 +57,10 @@ def test_a_sweep_is_cancelled_killed_and_resumed_without_loss(browser: Browser, 
         page.context.close()
     with served(tmp_path, home) as (address, _):
         page = window(browser)
-        open_at(page, address, at, "sweep")
-        page.get_by_text("Finished:").or_(button(page, "Stop")).first.wait_for()  # it went on without the server
-        page.get_by_text("Finished:").wait_for(timeout=3 * PATIENCE)
+        open_at(page, address, at, "candidates")
+        done = page.get_by_role("heading", name="runs: done")
+        done.or_(button(page, "Stop")).first.wait_for()  # it went on without the server
+        done.wait_for(timeout=3 * PATIENCE)
         settled(page)
         page.context.close()
     with Study.open(study) as held:

@@ -61,10 +61,10 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     button(page, "Open fair").wait_for()
     picture("file-first")
     button(page, "Open fair").click()
-    button(page, "Next: threat and uses").wait_for()
+    button(page, "Next: intruder and uses").wait_for()
     picture("file")
-    # Threat and uses: the bound is said before anything has been run.
-    button(page, "Next: threat and uses").click()
+    # Intruder and uses: the bound is said before anything has been run.
+    button(page, "Next: intruder and uses").click()
     page.get_by_text("The most useful release within a risk limit").click()
     settled(page)
     enter(page, "Largest acceptable risk (α), in share of unaltered records", ALPHA)
@@ -76,10 +76,9 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     # Plan and sweep
     button(page, "Next: plan the candidates").click()
     page.get_by_text("What this amounts to").wait_for()
-    picture("plan")
-    button(page, "Next: run the sweep").click()
+    picture("candidates")
     button(page, "Start the sweep").click()
-    page.get_by_text("Finished:").wait_for()
+    page.get_by_role("heading", name="runs: done").wait_for()
     map_drawn(page)
     picture("sweep")
     # Explore: the plan's bound recommends.

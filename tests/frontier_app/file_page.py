@@ -1,4 +1,4 @@
-"""Steps of a person on the page File: a small file of people, opened and looked at part by part."""
+"""Steps of a person on the page Data: a small file of people, opened and looked at part by part."""
 
 from __future__ import annotations
 

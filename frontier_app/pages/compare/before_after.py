@@ -290,7 +290,7 @@ def associations(release: Remade, changed: Changes, which: Which) -> None:
 def coefficients(study: Study, release: Remade, which: Which) -> None:
     if not study.plan.analyses:
         st.info(
-            "The plan declares no analysis. Declare the regressions that users will run on the page Threat and uses,"
+            "The plan declares no analysis. Declare the regressions that users will run on the page Intruder and uses,"
             " and their coefficients are set side by side here.",
             icon=":material/info:",
         )

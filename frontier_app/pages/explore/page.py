@@ -122,7 +122,7 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, 
     elif rule.index is not None:
         st.caption(_recommended(view, rule))
     else:
-        st.caption("Nothing is recommended yet: set the largest acceptable risk α below, or under Threat and uses.")
+        st.caption("Nothing is recommended yet: set the largest acceptable risk α below, or under Intruder and uses.")
 
 
 def _try_bound(bound: float) -> None:

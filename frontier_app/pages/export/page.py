@@ -171,7 +171,7 @@ def _failed(error: Message) -> None:
     )
     if _mended_in_file(error):
         st.caption("That changes the plan: sweep it again, and have what you then recommend approved anew.")
-        elements.go("data", "Mend it under File")
+        elements.go("data", "Mend it under Data")
 
 
 def _mended_in_file(error: Message | None) -> bool:
@@ -201,7 +201,7 @@ def _data(study: Study, proposed: tuple[str, ...], tier: str) -> tuple[tuple[str
     else:
         include = ()
     st.caption(
-        f"{words(released_with(planned))} The page Threat and uses settles this for the public,"
+        f"{words(released_with(planned))} The page Intruder and uses settles this for the public,"
         " and the board approves it."
     )
     return tuple(formats), include
@@ -253,7 +253,7 @@ def _rate_words(study: Study, tier: str) -> str:
             else "The public is told neither the rate nor how many records were swapped, since whoever knows the rate"
             " can undo a swap more easily. A wide range can be told instead."
         )
-        return f"{policy} The page Threat and uses settles this, and a change after the approval needs a new one."
+        return f"{policy} The page Intruder and uses settles this, and a change after the approval needs a new one."
     return {
         "analyst": "It holds the exact rate and all else that remakes the release.",
         "board": "It tells the exact rate, asked for and reached, and how many records changed.",

@@ -100,7 +100,7 @@ def _sample(sample: Sample) -> None:
 
 def data_of_study() -> None:
     """Open the data of the study at work, which was opened without them."""
-    st.title("File", anchor=False)
+    st.title("Data", anchor=False)
     st.markdown(
         "A study is open, but not the data that it was made on. The map can be explored without them. Fresh runs,"
         " comparisons before and after, and the export need them."
@@ -290,7 +290,7 @@ def opened() -> None:
     held = complaint is not None or plan is None or plan_status.stands_in_the_way(plan)
     # While levels or roles are made, the next step is to use them.
     making = state.get().file_view.part in ("levels", "roles", "households")
-    elements.go("threat", "Next: threat and uses", primary=settled and not held and not making, disabled=held)
+    elements.go("threat", "Next: intruder and uses", primary=settled and not held and not making, disabled=held)
     elements.offer()
 
 

@@ -1,4 +1,4 @@
-"""Threat and uses: the intruder, the uses, the rule of choice and the public statement, settled before results."""
+"""Intruder and uses: the intruder, the uses, the rule of choice and the public statement, settled before results."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
 def page() -> None:
     """All of it on one page; the plan follows every input."""
     now = state.get()
-    st.title("Threat and uses", anchor=False)
+    st.title("Intruder and uses", anchor=False)
     if now.plan is None or now.base is None:
         elements.empty_page(
             "Open data first; then say what an intruder may know, and what users do with the data.",
@@ -303,7 +303,7 @@ def page() -> None:
     with status:
         plan_status.show(plan)
     st.divider()
-    elements.go("plan", "Next: plan the candidates")
+    elements.go("candidates", "Next: plan the candidates")
 
 
 def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:

@@ -85,11 +85,11 @@ def _measures(base: Plan, plan: Plan) -> None:
     if not measured:
         return
     if actions.own_study() is None:
-        st.caption(f"Measured on every candidate, among the measures on the page Plan: {text.listed(measured)}.")
+        st.caption(f"Measured on every candidate, among the measures on the page Candidates: {text.listed(measured)}.")
     else:
         st.caption(
-            f"These uses have measures: {text.listed(measured)}. The study has its own; the page Plan adds others to a"
-            " new one."
+            f"These uses have measures: {text.listed(measured)}. The study has its own; the page Candidates adds others"
+            " to a new one."
         )
 
 
@@ -177,7 +177,8 @@ def rule(base: Plan, plan: Plan, tag: str, fixed: bool, wrong: InputErrors) -> P
     plan = _tolerances(base, plan, tag, fixed, wrong)
     if risk is None or utility is None:
         st.info(
-            "The plan has no measure of risk or none of utility; choose them on the page Plan.", icon=":material/info:"
+            "The plan has no measure of risk or none of utility; choose them on the page Candidates.",
+            icon=":material/info:",
         )
         return plan
     with ruled:

@@ -69,7 +69,7 @@ def test_a_swap_that_recomputing_undoes_is_refused(
         said = str(refused.value)
         assert f"'AGE' decides 'AGEGRP' in every original record, and {wrong} of {len(rows):,} released rows" in said
         assert "recomputing 'AGEGRP' from 'AGE' undoes the swap of it" in said
-        assert "accept the suggestion under File" in said and "or drop one of them. Nothing was written" in said
+        assert "accept the suggestion under Data" in said and "or drop one of them. Nothing was written" in said
     assert entries(study)[-1].event == "blocked" and entries(study)[-1].detail["why"] == "attack: recodes"
     assert not (tmp_path / "out").exists()
 

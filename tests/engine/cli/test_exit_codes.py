@@ -55,7 +55,7 @@ def asked_for(parser: argparse.ArgumentParser, named: str) -> list[str]:
 def test_every_command_that_reads_records_can_read_clean_names() -> None:
     reading = {words for words, parser in COMMANDS.items() if any(a.dest == "data" for a in parser._actions)}
     able = {words for words, parser in COMMANDS.items() if any(a.dest == "clean_names" for a in parser._actions)}
-    assert reading - able == {("app",)}  # the page File offers it by a button
+    assert reading - able == {("app",)}  # the page Data offers it by a button
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -88,7 +88,7 @@ WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),
     *("cells", "households", "areas", "fewest", "flagged", "eligible", "min_n", "groups", "over", "on"),
     *("equal", "studies", "choices", "checked", "others", "finalists", "candidates", "figures", "new", "persons"),
-    *("beyond", "coefficients", "carried", "pairs", "more", "named", "altered", "small", "frontier"),
+    *("cases", "beyond", "coefficients", "carried", "pairs", "more", "named", "altered", "small", "frontier"),
 }
 FLAGS = {
     *("fresh", "utility_only", "noise_known", "recorded", "swap", "is_share", "most_useful", "clear", "certain"),

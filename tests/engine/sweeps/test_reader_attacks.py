@@ -236,7 +236,7 @@ def test_a_recode_of_which_one_side_may_be_swapped_is_named(recoded: RawTable) -
     assert str(warning) == (
         "'AGE' decides 'AGEGRP' in every record, and one may be changed without the other: whoever recomputes the one "
         "from the other finds the altered records or undoes the swap, and a public bundle is refused where that is so; "
-        "let them move as one block (accept the suggestion under File, or name both in the columns of an attribute), "
+        "let them move as one block (accept the suggestion under Data, or name both in the columns of an attribute), "
         "or drop one"
     )
     assert release_warnings(code(recoded, plan), plan) == [warning]

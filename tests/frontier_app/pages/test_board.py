@@ -30,6 +30,7 @@ from frontier_app.session import workspace
 from frontier_app.session.workspace import Workspace
 from tests.engine.report.test_earlier_formats import old
 from tests.frontier_app.conftest import APP, launched, to_page
+from tests.frontier_app.elements import press
 
 
 def board(at: Workspace | None = None) -> AppTest:
@@ -92,7 +93,7 @@ def test_a_bundle_alone_shows_the_board_and_the_glossary_only(swept: Callable[..
     assert f"release {found.recommendation.letter}" in made.title[0].value
     assert len(made.expander) == 5 and len(words(made).split()) <= 2500
     assert choice.label not in words(made)
-    to_page(made, "glossary")
+    press(made, "glossary-open")
     assert not made.exception
     (bundle / BOARD).write_text("{}", encoding="utf-8")
     made = board(linked)

@@ -64,7 +64,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     assert "the most useful" not in html(made)
     made.selectbox(key="compare-reference").set_value(label).run()
     assert not made.exception and made.selectbox(key="compare-reference").value == label
-    to(made, "glossary")
+    to(made, "data")
     to(made, "compare")
     assert made.selectbox(key="compare-reference").value == label
     assert not made.checkbox(key=f"pin-in-{kept[2].label}").value

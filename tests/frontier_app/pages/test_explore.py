@@ -309,7 +309,7 @@ def test_how_the_map_is_looked_at_survives_leaving_the_page(at: Workspace, view:
     made.number_input[0].set_value(round(middle(view), 5)).run()
     made.toggle(key="look-distortion").set_value(True).run()
     bound = made.session_state["frontier"].look.bound
-    to(made, "glossary")
+    to(made, "compare")
     to(made, "explore")
     assert made.session_state["frontier"].look.bound == bound and made.number_input[0].value == pytest.approx(bound)
     assert made.toggle(key="look-distortion").value and made.toggle(key="bound-on").value

@@ -132,7 +132,7 @@ def test_what_is_asked_for_is_started_and_kept(at: Workspace, monkeypatch):
     made = opened(at)
     made.multiselect(key="export-formats").set_value(["csv", "sav"]).run()
     tier_of(made).set_value("board").run()
-    to(made, "glossary")
+    to(made, "compare")
     to(made, "release")
     assert tier_of(made).value == "board"
     write_button(made).click().run()
@@ -242,7 +242,7 @@ def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: Attack
     assert mend.removeprefix("**What to do:** ").lower() == f"{ADVICE[kind]}.".lower()
     assert ("attack on it succeeded" not in box.value) and ("Nothing was written" not in mend)
     buttons = [button.label for button in made.button]
-    assert ("Mend it under File" in buttons) == mended
+    assert ("Mend it under Data" in buttons) == mended
     assert ("approved anew" in words(made)) == mended
 
 

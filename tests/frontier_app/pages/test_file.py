@@ -127,7 +127,7 @@ def test_what_is_on_the_page_belongs_to_its_present_inputs(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
-    for page in ("threat", "plan", "data"):
+    for page in ("threat", "candidates", "data"):
         to_page(made, page)
     for part in ("columns", "levels", "roles", "suggestions"):
         to_part(made, part)

@@ -39,7 +39,7 @@ def label_of(view: RiskUtilityMap, short: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["data", "plan", "sweep", "explore", "compare", "recommend", "release"])
+@pytest.mark.parametrize("page", ["data", "candidates", "explore", "compare", "recommend", "release"])
 def test_every_page_works(page: str, at: Workspace):
     made = app(at, page)
     assert not made.exception and not made.error
@@ -48,14 +48,14 @@ def test_every_page_works(page: str, at: Workspace):
 def test_looking_at_the_plan_does_not_change_it(at: Workspace):
     made = app(at)
     before = made.session_state["frontier"].plan
-    for page in ("plan", "data", "sweep"):
+    for page in ("candidates", "data", "candidates"):
         to(made, page)
     assert made.session_state["frontier"].plan == before == mixed_study.plan()
 
 
 @pytest.mark.slow
 def test_plan_counts_by_mechanism_and_complains_in_the_engines_words(at: Workspace):
-    made = app(at, "plan")
+    made = app(at, "candidates")
     assert {m.label: m.value for m in made.metric}["Scenarios"] == "7"
     assert "| Probabilistic swapping of keys (MaPS) | 2 | 6 |" in words(made)
     tables = next(box for box in made.text_input if box.label == "Tables published together (D)")
@@ -187,7 +187,7 @@ def test_finalists_run_again_beside_the_sweep(at: Workspace, view: RiskUtilityMa
 
 @pytest.mark.slow
 def test_an_illegal_input_leaves_the_others_as_they_are(at: Workspace):
-    made = app(at, "plan")
+    made = app(at, "candidates")
     next(box for box in made.number_input if box.label == "Replicates of each").set_value(7).run()
     variants = next(box for box in made.text_input if box.label == "Variants of a measure")
     variants.set_value("total_variation").run()

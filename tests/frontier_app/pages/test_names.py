@@ -23,7 +23,7 @@ from tests.frontier_app import hostile_names
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.finished_studies import FinishedStudies
 
-PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "board", "release", "glossary")
+PAGES = ("data", "threat", "candidates", "explore", "compare", "recommend", "board", "release")
 NOT_READ = {
     "code": {"*"},
     "html": {"*"},  # below
@@ -140,8 +140,8 @@ def workspace(
 def test_names_are_text_on_every_page(page: str, workspace: Workspace):
     made = app(workspace, page)
     told = check(made)
-    assert told or page in ("glossary", "sweep", "release", "plan")
-    assert of_kind(made, "plotly_chart") or page not in ("sweep", "explore", "compare", "board")
+    assert told or page in ("candidates", "release")
+    assert of_kind(made, "plotly_chart") or page not in ("explore", "compare", "board")
     assert len(of_kind(made, "html")) > (page in ("compare", "recommend"))
 
 
@@ -178,9 +178,9 @@ def test_names_in_a_locked_plan_and_in_what_departs_from_it(workspace: Workspace
     changed = replace(changed, space=space)
     for one in (locked, changed):
         workspace.save_plan(plan_to_toml(one))
-        for page in ("threat", "plan", "sweep"):
+        for page in ("threat", "candidates"):
             told = check(app(workspace, page))
-            assert told or (one, page) in ((locked, "plan"), (locked, "sweep"))
+            assert told or (one, page) == (locked, "candidates")
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ _NEXT = {
     ("release", "released"): None,
     ("explore", "none"): "Recommend this one…",
     ("explore", "draft"): "Its recommendation",
-    ("sweep", "none"): "Next: explore the map",
+    ("candidates", "none"): "Next: explore the map",
 }
 """The next step on a page, by the state of the recommendation; None where nothing is left to do."""
 

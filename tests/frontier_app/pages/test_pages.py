@@ -20,7 +20,7 @@ from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import has_button, leads_to, press
 
-PAGES = ("data", "threat", "plan", "sweep", "explore", "compare", "recommend", "release", "glossary")
+PAGES = ("data", "threat", "candidates", "explore", "compare", "recommend", "release")
 
 
 def app(at: Workspace | None = None, page: str | None = None) -> AppTest:
@@ -50,7 +50,7 @@ def test_with_nothing_open_a_page_says_what_to_do_next(page: str):
     made = to(app(), page)
     assert not made.exception
     assert not made.error
-    if page not in ("data", "glossary"):
+    if page != "data":
         assert leads_to(made, "data")
 
 
@@ -86,7 +86,7 @@ def test_the_sample_opens_with_its_counts_and_its_plan():
 def test_plan_counts_and_complains_in_the_engines_words():
     made = app()
     made.button(key="open-czech").click().run()
-    to(made, "plan")
+    to(made, "candidates")
     shown = {m.label: m.value for m in made.metric}
     assert shown == {"Swaps to try": "21", "Scenarios": "63", "Runs": "1,260"}
     rates = next(box for box in made.text_input if box.label.startswith("Swap rates"))
@@ -102,7 +102,7 @@ def test_plan_counts_and_complains_in_the_engines_words():
 def test_looking_at_a_plan_does_not_change_it(name: str):
     made = app()
     made.button(key=f"open-{name}").click().run()
-    for page in ("plan", "data", "plan", "sweep"):
+    for page in ("candidates", "data", "candidates"):
         to(made, page)
     assert made.session_state["frontier"].plan == load(name)[1]
 
@@ -111,14 +111,14 @@ def test_looking_at_a_plan_does_not_change_it(name: str):
 def test_plan_survives_leaving_the_page_and_reloading():
     made = app()
     made.button(key="open-czech").click().run()
-    to(made, "plan")
+    to(made, "candidates")
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("3, 4").run()
-    to(made, "glossary")
-    to(made, "plan")
+    to(made, "compare")
+    to(made, "candidates")
     assert next(box for box in made.text_input if box.label.startswith("Swap rates")).value == "3, 4"
     again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = token_of(made)
-    to(again.run(), "plan")
+    to(again.run(), "candidates")
     assert next(box for box in again.text_input if box.label.startswith("Swap rates")).value == "3, 4"
 
 
@@ -177,16 +177,16 @@ def test_a_study_without_its_data_can_be_explored(swept: Callable[..., Workspace
 
 @pytest.mark.slow
 def test_a_changed_plan_offers_a_new_study_and_the_way_back(swept: Callable[..., Workspace]):
-    made = to(app(swept()), "plan")
+    made = to(app(swept()), "candidates")
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("2, 10, 20").run()
-    to(made, "sweep")
+    to(made, "candidates")
     assert has_button(made, "begin-more") and has_button(made, "begin-new")
     press(made, "sweep-back-to-study")
     assert not has_button(made, "begin-more")
 
 
 def test_glossary_finds_a_word():
-    made = to(app(), "glossary")
+    made = press(app(), "glossary-open")
     made.text_input(key="glossary-find").set_value("hellinger").run()
     assert "Hellinger distance" in words(made)
     made.text_input(key="glossary-find").set_value("zzzz").run()
@@ -195,7 +195,7 @@ def test_glossary_finds_a_word():
 
 @pytest.mark.slow
 def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
-    made = to(app(), "glossary")
+    made = press(app(), "glossary-open")
     said = words(made).replace("\\", "")
     for one in MEASURES.values():
         assert f"{one.symbol} – {one.title}" in said and f"Source: {one.source}" in said

@@ -94,7 +94,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     why_not.set_value("it loses too much").run()
     made.text_area(key="recommend-why-0-none").set_value("most useful of all").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
-    to(made, "glossary")
+    to(made, "compare")
     to(made, "recommend")
     assert made.text_area(key="recommend-why-0-none").value == "most useful of all"
     press(made, "record-choice")

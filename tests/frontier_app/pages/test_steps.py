@@ -80,7 +80,7 @@ def test_the_title_of_a_fold_follows_what_is_given_in_it() -> None:
     assert not made.exception
     for words in ("original: yes", "run 1 is released", "(1 of 3 given)", "changes above 20 %"):
         assert words in titles
-    made = _page("plan")
+    made = _page("candidates")
     _widget(made, "radio", "true-swap-").set_value("loose").run()
     assert any(fold.label.startswith("Loose swaps") for fold in made.expander)
 
@@ -90,14 +90,12 @@ def _widget(made: AppTest, kind: str, key: str) -> Any:
 
 
 def test_plan_shows_what_has_to_be_decided_and_folds_the_rest() -> None:
-    made = _page("plan")
+    made = _page("candidates")
     assert _in_sight(made) == {
         "Random swap of attributes",
         "Swap rates, in percent of records",
         "Replicates of each",
         *(f"{word} {group}" for word in ("Risk", "Utility") for group, _ in plan_fields.NEEDS.values()),
-        "Number of the approval",
-        "Approved by",
     }
     assert [step[0] for step in _steps(made)] == ["1", "2", "3", "4"]
     titles = [fold.label.replace("\\", "") for fold in made.expander]
@@ -106,15 +104,15 @@ def test_plan_shows_what_has_to_be_decided_and_folds_the_rest() -> None:
 
 
 def test_a_method_that_the_plan_has_is_in_sight() -> None:
-    made = _page("plan")
+    made = _page("candidates")
     next(box for box in made.checkbox if "mechanism-pram-" in str(box.key)).check().run()
-    made = to_page(to_page(made, "glossary"), "plan")
+    made = to_page(to_page(made, "compare"), "candidates")
     assert "Post-randomisation (PRAM)" in _in_sight(made) and "Additive multivariate noise" not in _in_sight(made)
 
 
 @pytest.mark.parametrize(("name", "opens"), [("small_cells", False), ("external_links", True)])
 def test_a_measure_that_asks_for_something_opens_its_parameters(name: str, opens: bool) -> None:
-    made = _page("plan")
+    made = _page("candidates")
     kind = MEASURES[name]
     box = next(
         b

@@ -1,4 +1,4 @@
-"""Threat and uses: the intruder, the uses and the rule of choice."""
+"""Intruder and uses: the intruder, the uses and the rule of choice."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_threat_is_said_before_results_and_survives_leaving() -> None:
     _box(made, "Intruder").set_value("a colleague").run()
     _box(made, "Public files that overlap").set_value("register\n\nregister\nvoters").run()
     assert _plan(made).threat == ThreatPlan("a colleague", ("register", "voters"), "")
-    _to(_to(made, "glossary"))
+    _to(_to(made, "compare"))
     assert _box(made, "Intruder").value == "a colleague"
     assert _box(made, "Public files that overlap").value == "register\nvoters"
 
@@ -162,7 +162,7 @@ def test_rows_are_added_kept_while_wrong_and_removed(monkeypatch: pytest.MonkeyP
         typed(patch, "tables", {"attributes": [a, b]})
         made.run()
     assert _plan(made).tables == (TablePlan(f"{a} by {b}", (a, b)),)
-    _to(_to(made, "glossary"))
+    _to(_to(made, "compare"))
     formulas = [list(table.value["formula"]) for table in made.dataframe if "formula" in table.value]
     assert formulas == [[f"{a} ~ nosuch", f"{a} ~ {b}"]], "also the one that is not right yet"
     with monkeypatch.context() as patch:
@@ -185,7 +185,7 @@ def test_declared_uses_and_sensitive_answers_are_measured_at_once(monkeypatch: p
     assert _plan(made).measures[-1] == "ci_overlap"
     next(box for box in made.multiselect if str(box.key).startswith("threat-sensitive")).set_value([c]).run()
     assert f"correct_attribution[target={c}]" in _plan(made).measures and not made.error
-    _to(made, "plan")
+    _to(made, "candidates")
     assert not made.exception and not made.error
     chosen = [name for box in made.multiselect if str(box.key).startswith("measures-") for name in box.value]
     assert {"ci_overlap", "correct_attribution"} <= set(chosen)
@@ -358,5 +358,5 @@ def test_how_many_single_runs_must_meet_the_bound_and_which_is_released() -> Non
     for way, kept in (("first", "first"), ("number", "1"), ("first_within", "first_within")):
         _box(made, "Which of its runs").set_value(way).run()
         assert not made.exception and _plan(made).decision.realisation == kept
-    _to(_to(made, "glossary"))
+    _to(_to(made, "compare"))
     assert _box(made, "What must meet the limit").value == "mean"

@@ -1,4 +1,4 @@
-"""Warnings of the page of threat and uses about a public bundle: of the plan, and of a candidate to be submitted."""
+"""Warnings of the page of intruder and uses about a public bundle: of the plan, and of a candidate to be submitted."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_what_stands_in_the_way_of_a_public_bundle_is_said_here(
     assert list(said) == ["Tells records apart", "Can be worked out from another column"]
     one, other = said.values()
     assert "Column 'INCOME' is carried and differs in 400 of 400 records" in one and "put classes of it" in one
-    assert "'AGE' decides 'AGEGRP' in every record" in other and "suggestion under File" in other
-    assert any(button.label == "Mend it under File" for button in made.button)
-    assert looked == [], "the page File has looked already"
+    assert "'AGE' decides 'AGEGRP' in every record" in other and "suggestion under Data" in other
+    assert any(button.label == "Mend it under Data" for button in made.button)
+    assert looked == [], "the page Data has looked already"
     made.session_state["frontier"] = replace(made.session_state["frontier"], memo=state.Memo())
     for _ in range(2):
         made.run()
@@ -75,7 +75,7 @@ def test_what_stands_in_the_way_of_a_public_bundle_is_said_here(
 def test_a_plan_that_keeps_recodes_whole_is_not_warned_of(tmp_path: Path) -> None:
     made = _own(tmp_path, plan_from_toml(BLOCK))
     assert not made.exception and not _warned(made)
-    assert not any(button.label == "Mend it under File" for button in made.button)
+    assert not any(button.label == "Mend it under Data" for button in made.button)
 
 
 @pytest.mark.parametrize("name", ["czech", "nces"])

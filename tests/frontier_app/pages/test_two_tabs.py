@@ -55,8 +55,8 @@ def _told(made: AppTest) -> list[str]:
 
 @pytest.fixture
 def tabs() -> tuple[AppTest, AppTest]:
-    one = _tab(None, "plan")
-    return one, _tab(_at(one), "plan")
+    one = _tab(None, "candidates")
+    return one, _tab(_at(one), "candidates")
 
 
 def test_the_second_writer_is_told_and_both_changes_are_kept(tabs: tuple[AppTest, AppTest]):
@@ -88,7 +88,7 @@ def test_an_open_question_outlives_its_tab(tabs: tuple[AppTest, AppTest], mine: 
     again = _tab(_at(two), "threat")
     press(again, "dispute-mine-0" if mine else "dispute-theirs-0")
     assert _on_disk(again).space.replicates == (9 if mine else 7) and _on_disk(again).space.rates == ("0.03",)
-    assert not any(has_button(tab.run(), "dispute-mine-0") for tab in (one, two, _tab(_at(two), "plan")))
+    assert not any(has_button(tab.run(), "dispute-mine-0") for tab in (one, two, _tab(_at(two), "candidates")))
 
 
 @pytest.mark.parametrize("mine", [False, True])
@@ -144,7 +144,7 @@ def test_what_is_approved_is_what_was_seen(tabs: tuple[AppTest, AppTest]):
 def test_a_sweep_begins_with_the_plan_that_was_seen(monkeypatch: pytest.MonkeyPatch):
     started: list[object] = []
     monkeypatch.setattr(jobs, "start", lambda *given, **more: started.append(given))
-    two = _tab(None, "sweep")
+    two = _tab(None, "candidates")
     _at(two).save_plan(plan_to_toml(replace(_plan(two), space=replace(_plan(two).space, replicates=7))))
     press(two, "begin-new")
     assert not started and _told(two)
@@ -160,7 +160,7 @@ def test_another_study_opened_in_another_tab_is_followed_with_its_plan(swept: Ca
     new = at.next_study()
     for path in other.folder.glob("*.study*"):
         shutil.copy(path, new.with_name(new.stem + "".join(path.suffixes)))
-    press(_tab(at, "sweep"), f"study-{new.name}")
+    press(_tab(at, "candidates"), f"study-{new.name}")
     two.run()
     assert not two.exception and _plan(two).space.rates == ("0.05",) and _told(two)
 

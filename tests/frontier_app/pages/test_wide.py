@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from tests.frontier_app.pages.test_plan import words_of
 
 from engine.release.spec import AttributeSpec
 from frontier_app.session.navigation import script
 from tests.frontier_app.conftest import APP, launched
 from tests.frontier_app.elements import press
-from tests.frontier_app.pages.test_plan import words_of
 
 WIDE = 210  # attributes, of which there are more swaps of one or two than are listed
 
@@ -55,7 +55,7 @@ def made_specs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_wide_plan_is_counted_and_not_listed(
     wide: Path, made_specs: list[str], offered: dict[str, Callable[[], bytes]]
 ) -> None:
-    made = _opened(wide).switch_page(script("plan")).run()
+    made = _opened(wide).switch_page(script("candidates")).run()
     assert not made.exception
     assert 0 < len(made_specs) < 1500, "an even part is looked at, for the time"
     assert made.session_state["frontier"].plan.space.swap_sizes == (1, 2)

@@ -75,7 +75,7 @@ def test_a_page_tells_the_large_scripts_of_its_components_and_runs_that_of_the_c
         assert len(told) > 5 and all(files()[one].stat().st_size >= server.LARGE for one in told)
         (run,) = re.findall(r'<script type="module"[^>]* src="(/[^"]+)"', text)
         assert run.startswith(f"{SCRIPTS}PlotlyChart.") and text.index(run) > text.index("/index.")
-    assert "fetchpriority" not in server.html("plan") and server.FOLDER.is_dir()
+    assert "fetchpriority" not in server.html("candidates") and server.FOLDER.is_dir()
 
 
 def page_answer(path: str) -> tuple[int, str]:

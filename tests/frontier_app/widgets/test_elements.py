@@ -83,7 +83,7 @@ def test_a_full_disk_is_called_one_by_a_page_and_by_a_callback(
         made.toggle(key="bound-on").set_value(True).run()
     assert not made.exception and any("disk is full" in error.value for error in made.error)
     monkeypatch.setattr("frontier_app.session.workspace.write_private", full)
-    made = to(made.run(), "plan")
+    made = to(made.run(), "candidates")
     box = next(box for box in made.number_input if str(box.key).startswith("replicates-"))
     box.set_value(17).run()
     assert not made.exception and any("disk is full" in error.value for error in made.error)

@@ -52,7 +52,7 @@ def test_a_larger_rate_goes_into_the_plan_where_the_sweep_adds_it(swept: Callabl
     assert not made.exception
     plan = made.session_state["frontier"].plan
     assert plan.space.rates[:2] == before.space.rates and len(plan.space.rates) == 3
-    assert has_button(made, "begin-more"), "the page Sweep, which adds it to the study"
+    assert has_button(made, "begin-more"), "the page Candidates, which adds it to the study"
 
 
 def test_coarser_keys_lead_to_the_levels_of_the_key_with_most(swept: Callable[..., Workspace]) -> None:

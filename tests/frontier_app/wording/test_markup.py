@@ -101,7 +101,7 @@ def test_templates_are_the_programs_own():
                 choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
                 assert all(isinstance(one, ast.Constant) for one in choices), f"{path.name}:{call.lineno}"
             elif name in ("Markdown", "Drawn"):
-                own = ("wording/markup.py", "pages/glossary/page.py")
+                own = ("wording/markup.py", "widgets/glossary.py")
                 assert path.as_posix().endswith(own), f"{path}:{call.lineno}"
 
 

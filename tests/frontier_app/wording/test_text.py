@@ -102,7 +102,7 @@ def test_no_page_shows_an_error_without_its_step() -> None:
 
 def test_a_sentence_is_followed_by_its_step() -> None:
     error = UsageError("column 'x' has no values at all; leave it out", Remedy.DROP, column="{x}")
-    assert error_text(error).startswith("column 'x' has no values at all; leave it out. On the page File")
+    assert error_text(error).startswith("column 'x' has no values at all; leave it out. On the page Data")
     assert error_text(error).endswith("{x}.")
     assert error_text(EngineError("it is so")) == "it is so"
     assert error_text(UsageError("use one worker", Remedy.NO_CLUSTER)) == "use one worker"

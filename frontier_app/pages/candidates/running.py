@@ -1,20 +1,24 @@
-"""Sweep: draw and measure every candidate, in a process of its own that outlives this page."""
+"""The sweep: it draws and measures every candidate, in a process of its own that outlives the page."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
-from engine.common.errors import UsageError
+from engine.common.errors import EngineError, UsageError
 from engine.common.wording import upper_first
+from engine.data.microdata import Microdata
 from engine.plan import Plan
 from engine.plan.differences import CONTEXT
 from engine.study.ledger import MAY_GROW, change_plan
 from engine.study.study import Study
 from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import maps
+from frontier_app.pages.candidates import results as grid
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements, job_watcher, plan_size, plan_status
 from frontier_app.widgets.plan_status import departing
@@ -25,60 +29,75 @@ from frontier_app.wording.plan_words import differences
 _DRAW_EVERY = 2.0  # seconds between redrawings of the map
 
 
-def page() -> None:
-    """Show what can be started, and what is under way."""
-    plan_status.catch_up()  # before a button is heard: what runs is what was seen
+def heading(plan: Plan | None, data: Microdata) -> None:
+    """The page's title, and what can be started: begin, resume, extend, or begin anew, whichever the plan and the study
+    allow; ``plan`` is None while the inputs are none."""
     now = state.get()
-    st.title("Run the sweep", anchor=False)
-    if now.workspace is None:
-        elements.empty_page(
-            "Open data and settle a plan first; the sweep runs the plan on the data.", "data", "Open data"
-        )
-        return
-    job = jobs.status(now.workspace)
-    if job.busy:
-        _under_way()
-        return
-    _start(job)
-    _studies()
-    if actions.own_study():
-        _so_far(job.state != "finished")
-
-
-def _start(job: jobs.Job) -> None:
-    """Begin, resume, extend, or begin anew, whichever the plan and the study allow."""
-    now = state.get()
-    plan = now.plan
     assert now.workspace is not None
+    at = now.workspace
+    job, path = jobs.status(at), actions.own_study()
+    row = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="heading")
+    row.title(_title(job, plan, data), anchor=False, width="content")
+    if job.busy:
+        job_watcher.watch(lambda: jobs.status(at), _progress_words, lambda: jobs.cancel(at), "stop-sweep")
+        return
     if job.state == "failed":
         elements.show_error(f"the last sweep stopped: {job.message}")
-    if now.raw is None or plan is None:
-        if job.total:
-            _told(job)
-        elements.needs_data("To go on, the sweep needs")
+    if plan is None:
+        row.button("Start the sweep", type="primary", icon=":material/play_arrow:", key="begin-new", disabled=True)
         return
     if plan_status.sent_to_file(plan):
         return
-    path = actions.own_study()
     if path is None:
-        st.markdown(
-            f"Every candidate of the plan is drawn {_often(plan)}, and measured."
-            " The sweep goes on when you leave or reload this page; you can stop and resume it without losing anything."
-        )
-        if seconds := plan_size.foretold(plan):
-            st.caption(f"The page Plan estimated {text.rough_duration(seconds)} for it on this machine.")
+        st.caption(f"Every candidate is drawn {_often(plan)} and measured. The sweep goes on when you leave this page.")
         why, by = _reason(plan)
-        _begin_button("Start the sweep", new=True, why=why, by=by)
+        with row:
+            _begin_button("Start the sweep", new=True, why=why, by=by)
         return
+    _told(job)
     with Study.open(path) as study:
         changed = differences(study.plan, plan)
-    _told(job)
-    if not changed:
+    if changed:
+        _changed(path, plan, changed)
+        return
+    with row:
         if job.state != "finished":
             _begin_button("Resume the sweep")
         else:
             elements.go("explore", "Next: explore the map")
+
+
+def _title(job: jobs.Job, plan: Plan | None, data: Microdata) -> str:
+    """The finding: how many candidates, and how many runs of them are done."""
+    if actions.own_study() is None:
+        n = None
+        if plan is not None:
+            with suppress(EngineError):
+                n = plan_size.n_candidates(plan, data)
+        return "Candidates" if n is None else f"{text.plural(n, 'candidate')} to try"
+    with actions.opened() as study:
+        assert study is not None
+        n, done, total = study.n_scenarios, study.progress.done, study.progress.total
+    runs = f"{total:,} runs: done" if done >= total else f"{done:,} of {total:,} runs"
+    return f"{text.plural(n, 'candidate')}, {'sweeping' if job.busy else runs}"
+
+
+def without_data() -> None:
+    """The page without data: the results of a study that is open alone, or what is missing."""
+    now = state.get()
+    if now.workspace is None or actions.own_study() is None:
+        st.title("Candidates", anchor=False)
+        elements.empty_page("Open data first; the plan says what is tried on them.", "data", "Open data")
         return
+    job = jobs.status(now.workspace)
+    st.title("Candidates of this study", anchor=False)
+    _told(job)
+    elements.needs_data("To go on, the sweep needs")
+    results()
+
+
+def _changed(path: Path, plan: Plan, changed: Mapping[str, str]) -> None:
+    """Say how the plan differs from the study's, with the ways on."""
     st.markdown(markdown("**The plan has changed since this study was made:**"))
     for sentence in list(changed.values())[:8]:
         st.markdown(markdown("- {}", sentence))
@@ -98,10 +117,8 @@ def _start(job: jobs.Job) -> None:
             with Study.open(path) as study:
                 actions.change(study.plan, "back to the study's plan")
             st.rerun()
-    st.caption(
-        "A new study keeps the earlier one in the workspace, with its key. Its decision log begins with what was seen"
-        " and decided before, and the memo tells it."
-    )
+    if figures:
+        st.caption("A new study keeps the earlier one; its decision log begins with what was seen before.")
 
 
 def _often(plan: Plan) -> str:
@@ -205,7 +222,6 @@ def _begin_button(
 
 def _told(job: jobs.Job) -> None:
     if job.state == "finished":
-        st.success(f"Finished: {text.plural(job.total, 'run')} drawn and measured.", icon=":material/check_circle:")
         if job.message:
             st.caption(f"{upper_first(job.message).rstrip('.')}.")
     elif job.total:
@@ -214,19 +230,6 @@ def _told(job: jobs.Job) -> None:
             icon=":material/pause_circle:",
         )
         st.progress(job.done / max(1, job.total))
-
-
-def _under_way() -> None:
-    at = state.get().workspace
-    assert at is not None
-
-    job_watcher.watch(lambda: jobs.status(at), _progress_words, lambda: jobs.cancel(at), "stop-sweep")
-    st.caption(
-        "You may leave or reload this page; the sweep goes on. After a stop, what is done is kept and can be resumed."
-    )
-    st.subheader("The map so far", anchor=False)
-
-    st.fragment(_map, run_every=_DRAW_EVERY)()
 
 
 def _progress_words(job: jobs.Job) -> str:
@@ -240,9 +243,30 @@ def _progress_words(job: jobs.Job) -> str:
     return done if left is None else f"{done}, {left}"
 
 
-def _so_far(unfinished: bool) -> None:
-    st.subheader("The map so far" if unfinished else "The map", anchor=False)
-    _map()
+def results() -> None:
+    """The results: while runs are made the map as it fills, then the grid of what was varied."""
+    now = state.get()
+    assert now.workspace is not None
+    job = jobs.status(now.workspace)
+    with actions.opened() as study:
+        assert study is not None
+        finished = study.progress.done >= study.progress.total
+    if job.busy or not finished:
+        st.subheader("The map so far", anchor=False)
+        if job.busy:
+            st.fragment(_map, run_every=_DRAW_EVERY)()
+        else:
+            _map()
+    else:
+        st.fragment(_grid, key="grid")()
+    _studies()
+
+
+def _grid() -> None:
+    with elements.errors_shown(), actions.opened() as study:
+        view = actions.the_map(None, None, False)
+        assert study is not None and view is not None
+        grid.results(study, view, state.get().plan, actions.change)
 
 
 def _map() -> None:
@@ -274,6 +298,3 @@ def _map() -> None:
         toolbar=True,
         tall=True,
     )
-
-
-page()

@@ -173,7 +173,7 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
             )
             if name == HOUSEHOLD_SWAP and data.units is None:
                 st.info(
-                    "No column numbers households yet; name it on the page File. Until then nothing can be exchanged.",
+                    "No column numbers households yet; name it on the page Data. Until then nothing can be exchanged.",
                     icon=":material/home_pin:",
                 )
             values = _values(base, data, chosen, entry, f"{name}-{i}-{tag}", wrong)

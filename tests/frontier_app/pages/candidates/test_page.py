@@ -1,4 +1,4 @@
-"""The Plan page: presets, the part of every attribute, a list of one's own, and the time from a probe."""
+"""The page Candidates: presets, the part of every attribute, a list of one's own, and the time from a probe."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from engine.report.plan_document import count_plan, document_bytes, plan_documen
 from engine.study.decision_log import entries
 from engine.study.study import Study
 from engine.sweeps.probe import Estimate
-from frontier_app.pages.plan.space import only, preset_of
+from frontier_app.pages.candidates.space import only, preset_of
 from frontier_app.session import actions
 from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import plan_size
 from tests.frontier_app.conftest import APP, to_page
-from tests.frontier_app.elements import has_button, leads_to, press
+from tests.frontier_app.elements import has_button, press
 from tests.small_tables import expand
 
 _PLAN = load("czech")[1]
@@ -36,7 +36,7 @@ _PLAN = load("czech")[1]
 def _on_plan() -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=300).run()
     made.button(key="open-czech").click().run()
-    return to_page(made, "plan")
+    return to_page(made, "candidates")
 
 
 def _plan(made: AppTest) -> Plan:
@@ -57,7 +57,7 @@ def test_an_error_of_an_input_is_shown_once_and_at_the_input() -> None:
     (field,) = [field for field in made.text_input if str(field.key).endswith("-theta")]
     field.set_value("7").run()
     assert not made.exception and len(made.error) == 1
-    assert leads_to(made, "sweep") and made.button(key="lock-plan").disabled
+    assert made.button(key="begin-new").disabled and made.button(key="lock-plan").disabled
 
 
 def test_an_error_of_all_inputs_together_is_shown_once() -> None:
@@ -254,7 +254,7 @@ def test_a_wrong_plan_cannot_be_locked_and_leads_nowhere() -> None:
     made = _on_plan()
     next(box for box in made.text_input if box.label.startswith("Swap rates")).set_value("nonsense").run()
     assert made.button(key="lock-plan").disabled
-    assert next(b for b in made.button if b.label == "Next: run the sweep").disabled
+    assert made.button(key="begin-new").disabled
 
 
 def words_of(content: bytes) -> str:
@@ -311,7 +311,7 @@ def test_an_approval_after_results_is_logged_as_one(swept: Callable[..., Workspa
     at = swept()
     made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
-    made = to_page(made.run(), "plan")
+    made = to_page(made.run(), "candidates")
     assert any("after results were seen" in str(part.value) for part in made.warning)
     _lock(made)
     assert at.study is not None

@@ -1,4 +1,4 @@
-"""The Sweep page: changes that alter no figure, departures from an approval, and several studies in one workspace."""
+"""The sweep on the page Candidates: changes that alter no figure, departures from an approval, several studies."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from frontier_app.session.workspace import Workspace
 from frontier_app.wording.plan_words import label_of
 from tests.engine.report.pages import text_of
 from tests.frontier_app.conftest import APP, to_page
-from tests.frontier_app.elements import press
+from tests.frontier_app.elements import has_button, press
 
 
 def _open(at: Workspace) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
-    return to_page(made.run(), "sweep")
+    return to_page(made.run(), "candidates")
 
 
 def _with_plan(made: AppTest, **changes: object) -> AppTest:
     state = made.session_state["frontier"]
     plan = replace(state.plan, **changes)
-    made.session_state["frontier"] = replace(state, plan=plan, base=plan)
+    made.session_state["frontier"] = replace(state, plan=plan, base=plan, version=state.version + 1)
     return made.run()
 
 
@@ -87,16 +87,6 @@ def test_every_entry_of_a_plan_has_a_name_on_the_pages() -> None:
     plan = load("czech")[1]
     parts = {f"{part}.{f.name}" for part in _PARTS for f in fields(getattr(plan, part))} - {"data.attributes"}
     assert all(label_of(name) for name in parts | set(_LISTS)) and not label_of("attribute.A")
-
-
-def test_the_time_that_the_plan_page_estimated_is_told_before_the_sweep() -> None:
-    made = AppTest.from_file(str(APP), default_timeout=300).run()
-    made.button(key="open-czech").click().run()
-    to_page(made, "sweep")
-    assert not any("estimated" in part.value for part in made.caption)
-    to_page(made, "plan")
-    to_page(made, "sweep")
-    assert any("The page Plan estimated" in part.value for part in made.caption)
 
 
 def test_another_study_of_the_workspace_is_opened(swept: Callable[..., Workspace]) -> None:
@@ -155,15 +145,33 @@ def test_a_study_that_lies_elsewhere_came_before_too(
 
 
 @pytest.mark.slow
-def test_the_map_shows_the_frontier_so_far_and_doing_nothing(swept: Callable[..., Workspace]) -> None:
+def test_while_runs_are_made_the_map_shows_the_frontier_so_far_and_doing_nothing(
+    swept: Callable[..., Workspace],
+) -> None:
     at = swept()
-    (drawn,) = _open(at).get("plotly_chart")
-    traces = json.loads(drawn.proto.spec)["data"]
-    (nothing,) = [trace for trace in traces if trace.get("text") == ["original data"]]
-    with Study.open(at.folder / "study-1.study") as study:
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.acquire_lease(100, 40)
+        (drawn,) = _open(at).get("plotly_chart")
+        study.lease.release("cancelled")
+        traces = json.loads(drawn.proto.spec)["data"]
+        (nothing,) = [trace for trace in traces if trace.get("text") == ["original data"]]
         risk, utility = (study.measures[k] for k in objective_indices(study))
         assert (nothing["x"], nothing["y"]) == ([study.original[str(utility)]], [study.original[str(risk)]])
     assert sum(len(trace["x"]) for trace in traces if "customdata" in trace) == 12
+
+
+@pytest.mark.slow
+def test_results_are_a_grid_and_a_rate_between_is_added_in_one_click(swept: Callable[..., Workspace]) -> None:
+    at = swept(max_risk="0.0022")
+    made = _open(at)
+    assert made.title[0].value == "12 candidates, 120 runs: done"
+    (drawn,) = made.get("plotly_chart")
+    (cells,) = json.loads(drawn.proto.spec)["data"]
+    assert sum(bool(word) for row in cells["text"] for word in row) == 12
+    assert any("The limit lies between" in part.value for part in made.markdown)
+    press(made, "try-rate")
+    assert len(made.session_state["frontier"].plan.space.rates) == 3 and has_button(made, "begin-more")
 
 
 def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
@@ -173,7 +181,7 @@ def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
     with Study.open(at.study) as study:
         study.acquire_lease(100, 40)
         made = _open(at)
-        assert any("Sweep" in part.value or "sweep" in part.value for part in made.title)
+        assert any("sweeping" in part.value for part in made.title)
         made.button(key="stop-sweep").click().run()
         stop = made.button(key="stop-sweep")
         assert not made.exception and stop.disabled and stop.label == "Stopping…"

@@ -1,4 +1,4 @@
-"""The swap of survey records on the page Plan, in words of the field."""
+"""The swap of survey records on the page Candidates, in words of the field."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def _entry(made: AppTest) -> MechanismPlan:
 
 @pytest.fixture
 def made() -> AppTest:
-    """The page Plan of a sample for which the swap of survey records alone was chosen."""
+    """The page Candidates of a sample for which the swap of survey records alone was chosen."""
     made = AppTest.from_file(str(APP), default_timeout=300).run()
-    made = to_page(made.button(key="open-nces").click().run(), "plan")
+    made = to_page(made.button(key="open-nces").click().run(), "candidates")
     _with(made, "checkbox", f"mechanism-{SURVEY_SWAP}-").check().run()
     _with(made, "checkbox", "mechanism-random_swap-").uncheck().run()
     assert not made.exception and not made.error

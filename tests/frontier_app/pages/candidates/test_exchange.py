@@ -51,18 +51,18 @@ def _with(made: AppTest, kind: str, part: str) -> Any:
 
 
 def _with_grid(made: AppTest, **values: tuple[str, ...]) -> AppTest:
-    """The page Plan of the census with these values in place of the sample's."""
+    """The page Candidates of the census with these values in place of the sample's."""
     plan = _plan(made)
     grid = dict(plan.mechanisms[0].grid) | values
     written = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
     made.session_state["frontier"] = replace(made.session_state["frontier"], plan=written)
-    return to_page(made, "plan")
+    return to_page(made, "candidates")
 
 
 @pytest.mark.slow
 def test_looking_at_the_pages_changes_nothing_in_the_plan() -> None:
     made = _opened()
-    for page in ("threat", "plan", "data"):
+    for page in ("threat", "candidates", "data"):
         made = to_page(made, page)
         assert not made.exception and not made.error
         assert _plan(made) == load("census")[1]
@@ -79,13 +79,13 @@ def test_a_hand_written_grid_keeps_what_the_inputs_do_not_ask_for() -> None:
     }
     written = replace(plan, mechanisms=(MechanismPlan.of(HOUSEHOLD_SWAP, grid),))
     made.session_state["frontier"] = replace(made.session_state["frontier"], plan=written)
-    made = to_page(made, "plan")
+    made = to_page(made, "candidates")
     assert not made.exception and dict(_plan(made).mechanisms[0].grid) == dict(written.mechanisms[0].grid)
 
 
 @pytest.mark.slow
 def test_the_page_plan_asks_in_words_of_the_field_and_counts_at_once() -> None:
-    made = to_page(_opened(), "plan")
+    made = to_page(_opened(), "candidates")
     labels = [one.label for one in (*made.text_input, *made.multiselect)]
     for label in ("Share of households that are swapped, in percent", "Places, from coarse to fine"):
         assert label in labels
@@ -123,7 +123,7 @@ def test_a_file_is_asked_for_its_households_and_places(tmp_path: Path) -> None:
     press(made, "file-use-households")
     assert not made.exception and not made.error
     assert _plan(made).data.unit == "household" and places_of(_plan(made)) == PLACES
-    made = to_page(made, "plan")
+    made = to_page(made, "candidates")
     assert not made.exception and not made.error
 
 
@@ -141,7 +141,7 @@ def test_the_exchange_of_households_can_be_declined(tmp_path: Path) -> None:
     declined = _plan(made)
     assert [entry.name for entry in declined.mechanisms] == [RANDOM_SWAP], "the plan itself remembers the answer"
     assert plan_from_toml(plan_to_toml(declined)) == declined and not lacks_exchange(declined)
-    made = to_page(to_page(made, "plan"), "data")
+    made = to_page(to_page(made, "candidates"), "data")
     assert _plan(made) == declined
     press(made, "undo")
     assert lacks_exchange(_plan(made)) and "Households (1)" in _with(made, "button_group", "file-part-").options

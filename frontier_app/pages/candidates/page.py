@@ -1,4 +1,4 @@
-"""Plan: the candidates to try, their replicates, the measures, and the plan as a document."""
+"""Candidates: what is tried, the sweep that draws and measures it, and the results by what was varied."""
 
 from __future__ import annotations
 
@@ -22,26 +22,18 @@ from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
 from engine.report.plan_document import document_bytes, plan_counts, plan_document
 from engine.sweeps.candidates import Counted
-from frontier_app.pages.plan import space
-from frontier_app.pages.plan import space as protection
-from frontier_app.session import state
+from frontier_app.pages.candidates import running, space
+from frontier_app.session import actions, state
 from frontier_app.widgets import elements, plan_fields, plan_size, plan_status
-from frontier_app.widgets import plan_fields as measuring
 from frontier_app.widgets.elements import InputErrors
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import Markdown, markdown
 
-WHAT = markdown(
-    "What the board approves is this plan as a document, its **Disclosure Analysis Plan**: data, attributes, threat,"
-    " uses, methods, candidates, measures, the selection rule and what may change afterwards, with the counts of these"
-    " data."
-)
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     """Download the plan as it stands in the inputs; ``wrong`` says that they are not a plan yet."""
-    st.markdown(WHAT)
     swaps: Space | Counted | None = None
     others: Sequence[ReleaseSpec] = []
     try:
@@ -50,7 +42,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
     except EngineError:  # the page has said it above
         wrong = True
     st.download_button(
-        "Document for the board",
+        "The plan as a document",
         partial(_content, plan, data, swaps, others),
         "disclosure-analysis-plan.docx",
         _DOCX,
@@ -58,7 +50,9 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
         on_click="ignore",
         key="plan-document",
         disabled=wrong,
-        help="Mend first what the page complains about above." if wrong else "with the rates: for the board alone",
+        help="Mend first what the page complains about."
+        if wrong
+        else "The Disclosure Analysis Plan, which the board approves. It holds the rates.",
     )
 
 
@@ -111,26 +105,39 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
 
 
 def page() -> None:
-    """Inputs on the left; on the right what they amount to, the approval and the document; below both the way on."""
-    now = state.get()
-    base = now.base
-    st.title("Plan the candidates", anchor=False)
+    """What is tried and what that amounts to; once there is a study, its results beside what was varied."""
+    plan_status.catch_up()  # before a button is heard: what runs is what was seen
+    now, swept = state.get(), actions.own_study() is not None
+    top = st.container()
+    if now.raw is None or now.plan is None or now.base is None:
+        with top:
+            running.without_data()
+        return
     data = elements.with_data("Open data first; the plan says what is tried on them.")
-    if data is None or base is None or now.plan is None:
+    if data is None:
+        with top:
+            st.title("Candidates", anchor=False)
         return
     plan_status.shown(now.plan)
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([2, 3] if swept else [3, 2], gap="large")
+    results, amounts = (right, left) if swept else (None, right)
     with left:
-        plan, unshown = _inputs(base, f"{now.version}", data)
+        folded = st.expander("Change what is varied", icon=":material/tune:", key="fold-varied") if swept else left
+        with folded:
+            plan, unshown = _inputs(now.base, f"{now.version}", data)
     if plan_status.keep(plan) and plan is not None and plan.lock is not None:
         st.rerun()
-    with right:
-        with st.container(border=True, key="amounts"):
+    with amounts:
+        with st.container(border=not swept, key="counted" if swept else "amounts"):
             draw_estimate = plan_size.amounts(plan, unshown, data)
-        plan_status.section(plan or now.plan, wrong=plan is None)
-        section(plan or now.plan, data, wrong=plan is None)
-    st.divider()
-    elements.go("sweep", "Next: run the sweep", disabled=plan is None)
+        with st.expander("Approval and document of this plan", icon=":material/gavel:", key="fold-approval"):
+            plan_status.section(plan or now.plan, wrong=plan is None)
+            section(plan or now.plan, data, wrong=plan is None)
+    with top:
+        running.heading(plan, data)
+    if results is not None:
+        with results:
+            running.results()
     draw_estimate()
 
 
@@ -138,18 +145,18 @@ def _inputs(base: Plan, tag: str, data: Microdata) -> tuple[Plan | None, EngineE
     """All inputs; returns the plan they say, or None and the error that no input has shown, if any."""
     wrong = InputErrors()
     try:
-        picked = protection.choice(base, tag)
+        picked = space.choice(base, tag)
         swaps = any(mechanism(name).by_roles for name in picked)
         plan = base
         if swaps:
             st.subheader("2. What is swapped at random", anchor=False)
             plan = wrong.attempt(lambda: space.inputs(base, tag), base)
-        entries = protection.grids(base, data, picked, tag, wrong)
+        entries = space.grids(base, data, picked, tag, wrong)
         st.subheader(f"{2 + swaps}. {'Rates and replicates' if swaps else 'Replicates'}", anchor=False)
         rates, replicates = _amounts(base, tag, swaps, wrong)
         plan = _details(plan, base, tag, replicates, swaps, wrong)
         st.subheader(f"{3 + swaps}. What is measured", anchor=False)
-        measures = measuring.measures(base, tag, [a.name for a in plan.analyses], wrong)
+        measures = plan_fields.measures(base, tag, [a.name for a in plan.analyses], wrong)
         plan = wrong.attempt(lambda: declared(plan, tag, data, wrong), plan)
         if wrong.shown:
             return None, None

@@ -13,11 +13,11 @@ from frontier_app.wording.markup import Markdown, markdown
 Entry = tuple[str, str]
 
 
-def page() -> None:
+@st.dialog("Glossary", width="large")
+def glossary() -> None:
     """All entries, or those that hold a word."""
-    st.title("Glossary", anchor=False)
-    glossary, _, _ = glossary_path().read_text(encoding="utf-8").partition("\n# ")  # words of the code follow
-    head, *entries = glossary.split("\n* **")
+    terms_told, _, _ = glossary_path().read_text(encoding="utf-8").partition("\n# ")  # words of the code follow
+    head, *entries = terms_told.split("\n* **")
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
     terms: list[Entry] = [
@@ -62,6 +62,3 @@ def _listed(heading: str, entries: list[Entry], word: str) -> bool:
         for title, body in half_of_them:
             column.markdown(markdown("**{}**  \n{}", title, body))
     return True
-
-
-page()

@@ -1,0 +1,175 @@
+"""The results of a sweep as a grid of what was varied, what decides them, and a rate between two to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import streamlit as st
+
+from engine.common.wording import lower_first
+from engine.decision.bound_words import figure_words
+from engine.decision.statements import Statement, statement, words
+from engine.frontier.factors import Between, Decided, Factor, between, decided, factors, grid, role_counts
+from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.mechanisms import mechanism
+from engine.plan import Plan, edit_plan
+from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.report.parameters import how_often
+from engine.report.sheet_counts import settings_of
+from engine.study.study import Study
+from frontier_app.charts import map_data
+from frontier_app.charts.factor_grid import FEW, factor_grid, role_grid
+from frontier_app.session import state
+from frontier_app.widgets import elements, recommendation
+from frontier_app.wording import mechanisms, text
+from frontier_app.wording.markup import markdown, stacked
+
+_MOST = 200  # cells of a grid
+_ROLES = {"S": "swapped (S)", "F": "equal (F)", "C": "different (C)", "U": "free (U)"}
+
+
+def results(study: Study, view: RiskUtilityMap, plan: Plan | None, add: Callable[[Plan, str], None] | None) -> None:
+    """The grid of one mechanism's candidates; ``add`` puts a further rate into the plan (None: it cannot be)."""
+    codes, names = map_data.coded(view, "mechanism")
+    chosen = names[0]
+    if len(names) > 1:
+        titles = {name: mechanisms.short(name) for name in names}
+        chosen = elements.switch("Mechanism", titles, chosen, "grid-mechanism")
+    where = np.flatnonzero(codes == names.index(chosen))
+    bound = recommendation.rule(study, view, state.get().look).bound
+    within = None if bound is None else view.meets(bound)[where]
+    risk = view.risk_loss[where]
+    call = view.measures[view.risk]
+    unit = f", % of {call.measure.share_of}" if call.measure.share_of else ""
+    st.markdown(markdown("**{}{}**, mean of the runs", text.measure_name(call), unit))
+    if bound is not None:
+        limit = figure_words(call, map_data.value_of(view, view.risk, bound))
+        st.caption(
+            f"Blue meets the limit of {limit} {how_often(study.plan.decision)}, the darker the safer; orange does not."
+        )
+    if chosen == RANDOM_SWAP and len(where) > _MOST:
+        _by_role(view, where, within)
+        return
+    found = factors([view.scenarios[i].spec for i in where.tolist()])
+    if len(where) > _MOST or not found:
+        st.caption(f"{text.plural(len(where), 'candidate')}: Explore lists them.")
+        return
+    told = Words([view.scenarios[i].spec for i in where.tolist()], found)
+    letters = {index: letter for letter, index in recommendation.letters_of(study, view)}
+    if within is not None:
+        if (deciding := decided(found, within)) is not None:
+            st.markdown(markdown("{}", words(_deciding(told, deciding))))
+        if (crossing := between(found, within)) is not None:
+            _offer(chosen, crossing, plan, add)
+    laid = grid(found, risk)
+    cells = [_cell(view, i, letters.get(i, ""), low=len(laid.cells) > FEW) for i in where.tolist()]
+    elements.chart(
+        factor_grid(laid, risk, within, cells, [map_data.words(view, i) for i in where.tolist()], told.value),
+        "factor-grid",
+        f"Risk of {text.plural(len(where), 'candidate')} by {text.listed(list(map(told.title, found)))}",
+    )
+
+
+def _cell(view: RiskUtilityMap, index: int, letter: str, *, low: bool) -> str:
+    """A candidate's letter and its risk in a few digits, in percent where it is a share; in one line where rows are
+    ``low``."""
+    risk = map_data.value_of(view, view.risk, float(view.risk_loss[index]))
+    if np.isnan(risk):
+        return letter or "–"
+    figure = f"{100 * risk:.2g}" if view.measures[view.risk].measure.share_of else text.figure(risk, 3)
+    parts = [f"★ {letter}" if letter == "A" else letter, figure] if letter else [figure]
+    return "  ".join(parts) if low else stacked(parts)
+
+
+def _by_role(view: RiskUtilityMap, where: np.ndarray, within: np.ndarray | None) -> None:
+    """How many candidates meet the limit by what they do with each attribute."""
+    if within is None:
+        st.caption(f"{text.plural(len(where), 'candidate')}: set a limit to see which swaps meet it.")
+        return
+    codes, roles = map_data.coded(view, "roles")
+    counts = role_counts(view.scenarios[0].spec.attributes.names, roles, codes[where], within)
+    elements.chart(
+        role_grid(counts, _ROLES), "factor-grid", "Candidates within the limit by attribute and by what is done with it"
+    )
+
+
+class Words:
+    """Factors and their values in words, as documents say them; lists of attributes by those that differ."""
+
+    def __init__(self, specs: Sequence[ReleaseSpec], found: Sequence[Factor]) -> None:
+        self._titles: dict[str, str] = {"swap": "Exchanged", "rule": "True swap", "rate": "Share of records"}
+        self._values: dict[tuple[str, str], str] = {}
+        for spec in specs:
+            told = (
+                {}
+                if spec.by_roles
+                else zip(mechanism(spec.mechanism).settings(spec), settings_of(spec)[1:], strict=True)
+            )
+            for (name, raw), (title, value) in told:
+                self._titles[name], self._values[name, raw] = title, value
+        for factor in found:
+            lists = {raw: self._values.get((factor.name, raw), "").split(", ") for raw in factor.values}
+            common = set.intersection(*map(set, lists.values()))
+            if all(len(names) > len(common) for names in lists.values()) and common:
+                own = {raw: ", ".join(name for name in names if name not in common) for raw, names in lists.items()}
+                if len(set(own.values())) == len(own):
+                    self._values |= {(factor.name, raw): f"same {words}" for raw, words in own.items()}
+
+    def title(self, factor: Factor) -> str:
+        """A factor in words."""
+        return self._titles.get(factor.name, factor.name)
+
+    def value(self, factor: Factor, raw: str) -> str:
+        """A value in words; a bare number behind what it is of."""
+        if factor.counts:
+            return percent(raw)
+        value = self._values.get((factor.name, raw), raw)
+        return f"{lower_first(self.title(factor))} {value}" if value.replace(".", "").isdigit() else value
+
+
+def _deciding(told: Words, found: Decided) -> Statement:
+    return statement(
+        "deciding",
+        factor=told.title(found.factor),
+        setting=told.value(found.factor, found.value),
+        n=found.n,
+        others=found.others,
+        within=found.others_within,
+    )
+
+
+def _offer(name: str, crossing: Between, plan: Plan | None, add: Callable[[Plan, str], None] | None) -> None:
+    """Say between which rates the limit lies, with a button that adds one between them to the plan."""
+    told = statement(
+        "crossing", rate_over=percent(crossing.over), rate_within=percent(crossing.within), cases=crossing.cases
+    )
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(markdown("{}", words(told)))
+        grown = None if plan is None else with_rate(plan, name, crossing.factor.name, crossing.rate)
+        if grown is not None and add is not None:
+            st.button(
+                f"Try {percent(crossing.rate)}",
+                key="try-rate",
+                icon=":material/add:",
+                on_click=add,
+                args=(grown, f"{percent(crossing.rate)} is tried too"),
+            )
+
+
+def with_rate(plan: Plan, name: str, parameter: str, rate: str) -> Plan | None:
+    """The plan with one more rate of a mechanism; None where it has that already, or names no rates of it."""
+    if name == RANDOM_SWAP:
+        rates = (*plan.space.rates, rate)
+        return None if rate in plan.space.rates else edit_plan(plan, rates=sorted(rates, key=Decimal))
+    entries = []
+    for entry in plan.mechanisms:
+        values = dict(entry.grid).get(parameter, ())
+        if entry.name == name and values and rate not in values:
+            more = tuple(sorted((*values, rate), key=Decimal))
+            grid = tuple((key, more if key == parameter else old) for key, old in entry.grid)
+            entry = replace(entry, grid=grid)
+        entries.append(entry)
+    return None if tuple(entries) == plan.mechanisms else replace(plan, mechanisms=tuple(entries))

@@ -1,1 +1,0 @@
-"""The Plan page, part by part."""
