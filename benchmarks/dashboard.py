@@ -40,13 +40,11 @@ FIRST = 2.0
 WIDE = 300
 """Columns of the widest file."""
 PAGES = {
-    "plan": "Plan",
-    "sweep": "Sweep",
+    "candidates": "Candidates",
     "compare": "Compare",
-    "recommend": "Recommend",
-    "board": "Board",
+    "decide": "Decide",
     "release": "Export",
-    "data": "File",
+    "data": "Data",
     "explore": "Explore",
 }
 """Pages in the order in which they are gone to, with their names in the navigation."""

@@ -115,7 +115,7 @@ def main() -> None:
     at = state.get().workspace
     shown, first = list(PAGES), "data"
     if at is not None and at.board is not None:
-        shown, first = list(BOARD_PAGES), "board"
+        shown, first = list(BOARD_PAGES), "decide"
     page = st.navigation([PAGES[name].as_streamlit(default=name == first) for name in shown], position="top")
     now = state.get()
     if page.title != now.page:

@@ -37,12 +37,11 @@ PAGES = {
         Page("candidates", "Candidates", "tune", "candidates/page.py"),
         Page("explore", "Explore", "scatter_plot", "explore/page.py"),
         Page("compare", "Compare", "compare_arrows", "compare/page.py"),
-        Page("recommend", "Recommend", "gavel", "recommend/page.py"),
-        Page("board", "Board", "groups", "board/page.py"),
+        Page("decide", "Decide", "gavel", "decide/page.py"),
         Page("release", "Export", "inventory_2", "export/page.py"),
     )
 }
-BOARD_PAGES = ("board",)
+BOARD_PAGES = ("decide",)
 """What a bundle for the board can show: it holds no data and no study."""
 
 

@@ -289,10 +289,8 @@ STEPS = {
     " filled points are the frontier. Move α and see which candidate is the most useful within it.",
     "Compare": "Pin a few candidates, give them names, and see what each gains and loses, and whether a difference is"
     " clear or only noise. One candidate can also be looked at before and after the swap.",
-    "Recommend": "Say which release is recommended, by which rule, and why not its neighbours. Run it again on fresh"
-    " replicates, submit it, and record the board's answer. Nothing recorded is ever overwritten.",
-    "Board": "What the board sees, in large type: the recommendation, its neighbours, and the ten questions that a"
-    " board asks, answered from the study.",
+    "Decide": "Say which release is recommended, by which rule, and why not its neighbours. Run it again on fresh"
+    " replicates, submit it, and record the board's answer. “As the board sees it” shows the decision sheet.",
     "Export": "Write a bundle for each reader: analyst, board, public. Each holds what its reader may see and"
     " nothing else; every byte is searched, and a public release attacked, before it is there.",
 }

@@ -156,7 +156,7 @@ def candidate(
 
 _TRIED = ("bound", "slope")
 WITHHELD = (
-    "it was decided to release nothing, so nothing is recommended; a new recommendation on the page Recommend begins "
+    "it was decided to release nothing, so nothing is recommended; a new recommendation on the page Decide begins "
     "again as a draft"
 )
 """Why no candidate is recommended once it was decided to release nothing."""

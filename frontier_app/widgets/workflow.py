@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from engine.common.errors import EngineError
@@ -196,16 +198,25 @@ def _submit(study: Study, ready: bool, obstructed: bool) -> None:
         _step(study, "submitted", by, despite=despite, conditions=conditions)
 
 
+VIEW = "decide-view"
+"""The input that says whether the page Decide shows the way of a decision, or what the board sees."""
+
+
+def as_the_board() -> None:
+    """A button that shows what the board sees."""
+    st.button("See what the board sees", key="see-board", on_click=partial(state.set_input, VIEW, "board"))
+
+
 def _board(study: Study, status: DecisionStatus) -> None:
     """Show what the board can look at, and ask for its answer: approved, perhaps with conditions, or returned with a
     reason."""
     st.caption(
-        "The page Board shows what the board reads; its bundle, which the page Export writes,"
-        " holds the same and opens without the data. Record here what they decide."
+        "“As the board sees it” shows what the board reads; its bundle, which the page Export writes, holds the same"
+        " and opens without the data. Record here what they decide."
     )
     see, hand, _ = st.columns([1, 1, 2])
     with see:
-        elements.go("board", "See what the board sees", primary=False)
+        as_the_board()
     with hand:
         elements.go("release", "Write the board's bundle", primary=False)
     left, right = st.columns(2, gap="large")

@@ -26,17 +26,17 @@ _COLUMNS = "On the page Data, under “Columns”,"
 
 STEPS = {
     Remedy.ADD_SAMPLE: _COMMAND_LINE,
-    Remedy.APPROVAL: "On the page Recommend, submit the recommendation and record the approval; or on the page Export, "
+    Remedy.APPROVAL: "On the page Decide, submit the recommendation and record the approval; or on the page Export, "
     "choose “Analyst”.",
     Remedy.ATTRIBUTES: f"{_COLUMNS} choose “attribute” as the decision on at least one column.",
     Remedy.ATTRIBUTES_AND_CUTS: f"{_COLUMNS} choose “attribute” as the decision on the columns that count; then cut "
     "numeric ones under “Levels”.",
-    Remedy.CANCEL: "On the page Candidates or Recommend, wait for the runs or click “Stop”.",
-    Remedy.CANDIDATE: "On the page Recommend, choose “A candidate that I name” and pick one of them.",
-    Remedy.CANDIDATE_OR_CHOICE: "On the page Recommend, click “Record the recommendation”.",
+    Remedy.CANCEL: "On the page Candidates or Decide, wait for the runs or click “Stop”.",
+    Remedy.CANDIDATE: "On the page Decide, choose “A candidate that I name” and pick one of them.",
+    Remedy.CANDIDATE_OR_CHOICE: "On the page Decide, click “Record the recommendation”.",
     Remedy.CLEAN_NAMES: "On the page Data, open the file and click “Open it with clean names”.",
     Remedy.CUT: "On the page Data, under “Levels”, choose {column} and type {edges} as “Edges of the levels”.",
-    Remedy.DESPITE: "On the page Recommend, fill in “Why it is submitted all the same”.",
+    Remedy.DESPITE: "On the page Decide, fill in “Why it is submitted all the same”.",
     Remedy.DEVIATION: "On the page Candidates, fill in “Why the plan departs from its approval” and “Your name”, "
     "or click “Go back to what was approved”.",
     Remedy.DROP: f"{_COLUMNS} choose “drop” as the decision on {{column}}.",
@@ -56,17 +56,17 @@ STEPS = {
     Remedy.ONE_WORKER: "Close other programs; then on the page Candidates, click “Resume the sweep”.",
     Remedy.OUTPUT: "Make room on the disk; then on the page Export, write the bundle again.",
     Remedy.REASON: "Fill in the reason above the button.",
-    Remedy.RECHECK: "On the page Recommend, click “Run on fresh replicates”.",
-    Remedy.RECOMMEND: "On the page Recommend, click “Record the recommendation” under the new one.",
+    Remedy.RECHECK: "On the page Decide, click “Run on fresh replicates”.",
+    Remedy.RECOMMEND: "On the page Decide, click “Record the recommendation” under the new one.",
     Remedy.RENAME: "On the page Data, accept the name under “Suggestions”, or type another one under “Columns”.",
     Remedy.REPLICATES: "On the page Candidates, raise “Replicates of each”; then click “Add this to the study”.",
-    Remedy.RULE: "On the page Recommend, choose one rule under “How it is chosen”.",
+    Remedy.RULE: "On the page Decide, choose one rule under “How it is chosen”.",
     Remedy.SETTLE_COLUMNS: "On the page Data, decide on each column that the plan does not name.",
     Remedy.SMALLER_SPACE: "On the page Candidates, choose “Search” or “One and two attributes”, or give attributes one "
     "part.",
     Remedy.SPACE: "On the page Candidates, choose “One and two attributes”, “Complete space” or “Other numbers”.",
     Remedy.SWEEP: "On the page Candidates, open another study or start a new one.",
-    Remedy.TAKE_BACK: "On the page Recommend, click “Record the return”; then submit it again.",
+    Remedy.TAKE_BACK: "On the page Decide, click “Record the return”; then submit it again.",
 }
 """What mends an error on the pages, with the values of the error in braces.
 

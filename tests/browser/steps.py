@@ -28,8 +28,7 @@ PAGES = {
     "candidates": "Candidates",
     "explore": "Explore",
     "compare": "Compare",
-    "recommend": "Recommend",
-    "board": "Board",
+    "decide": "Decide",
     "release": "Export",
 }
 """Pages by their part of the address, with their names in the navigation, in the order of the work."""

@@ -74,10 +74,11 @@ def test_in_a_narrow_window_the_card_stands_below_the_map_and_no_words_are_cut_o
     assert card["bottom"] - card["height"] >= chart["bottom"] and min(chart["width"], card["width"]) > 650
     more = window.get_by_test_id("stPopover").get_by_text("More", exact=True).bounding_box()
     assert more is not None and more["height"] < 60, "the words of the button stand below each other"
-    open_at(window, address, decided, "board")
+    open_at(window, address, decided, "decide")
+    window.get_by_text("As the board sees it", exact=True).click()
     map_drawn(window)
     assert window.get_by_text("Largest changes").count() and window.evaluate(_CUT_OFF) == []
-    open_at(window, address, decided, "recommend")
+    open_at(window, address, decided, "decide")
     assert button(window, "Run on fresh replicates").count() == 1 and window.evaluate(_CUT_OFF) == []
 
 

@@ -63,7 +63,11 @@ def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def to_page(made: AppTest, name: str) -> AppTest:
-    """The app on another page, at once as by its address, or after the pages that it showed before."""
+    """The app on another page, at once as by its address, or after the pages that it showed before; "board" is what
+    the board sees on the page Decide."""
+    if name in ("decide", "board"):
+        made.session_state["decide-view"] = name
+        name = "decide"
     if not made._registered_pages:
         made._page_hash = calc_hash("" if name == next(iter(PAGES)) else name)
         return made.run()

@@ -159,14 +159,14 @@ COMMANDS: dict[str, Text] = {
     "show_wide": command("show", FILE, "--wide", "--max-risk", "0.001"),
     "status": command("status", FILE),
 }
-SCREENS: dict[str, Text] = {f"{name}_page": screen(name) for name in ("board", "explore", "compare", "recommend")}
+SCREENS: dict[str, Text] = {f"{name}_page": screen(name) for name in ("board", "explore", "compare", "decide")}
 """Texts of a study by the names of their files."""
 _CHOSEN = ("sheet", "evidence", "slides", "board_page", "explore_page", "public", "analyst", "plan", "choose", "show")
 STUDIES = {
-    "swept": ("explore_page", "recommend_page", "board_page", "show", "show_wide", "status", "log"),
-    "random": (*_CHOSEN, "compare_page", "recommend_page", "recheck", "log"),
-    "approved": ("sheet", "board_page", "recommend_page", "states", "log"),
-    "refused": ("sheet", "board_page", "recommend_page", "states", "log"),
+    "swept": ("explore_page", "decide_page", "board_page", "show", "show_wide", "status", "log"),
+    "random": (*_CHOSEN, "compare_page", "decide_page", "recheck", "log"),
+    "approved": ("sheet", "board_page", "decide_page", "states", "log"),
+    "refused": ("sheet", "board_page", "decide_page", "states", "log"),
     "withheld": ("no_release_memo", "board_page", "states", "log"),
     "household": (*_CHOSEN, "compare_page", "circulating_copy"),
     "mixed": _CHOSEN,

@@ -56,7 +56,7 @@ def _pinned(study: Study, view: RiskUtilityMap) -> None:
     with right:
         _map(view, [titles[entry.label] for entry in shown], indices)
     if _table(study, view, titles, shown, indices):
-        elements.go("recommend", "Next: recommend one")
+        elements.go("decide", "Next: recommend one")
 
 
 def _none_yet(study: Study, view: RiskUtilityMap) -> None:

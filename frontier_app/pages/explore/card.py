@@ -82,7 +82,7 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
 def _onward(study: Study, view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
     """The next step with the candidate at hand."""
     if rule.recorded and index == rule.index:
-        elements.go("recommend", "Its recommendation", stretch=True)
+        elements.go("decide", "Its recommendation", stretch=True)
     elif st.button(
         "Recommend this one…",
         key="recommend-this",
@@ -93,7 +93,7 @@ def _onward(study: Study, view: RiskUtilityMap, rule: Rule, index: int, runs: in
     ):
         state.put(selected=view.scenarios[index].label)
         recommendation.draft(study, rule, index)
-        navigation.go_to("recommend")
+        navigation.go_to("decide")
 
 
 def _picker(view: RiskUtilityMap, rule: Rule, index: int | None) -> None:

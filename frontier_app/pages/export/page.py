@@ -304,7 +304,7 @@ def _written(status: DecisionStatus, study: Study) -> None:
     choice = status.choice
     if at is not None and choice is not None and status.state == "approved" and jobs.has_public(at, choice.label):
         st.markdown("The public bundle is written. When it has been published, record that: it closes the decision.")
-        elements.go("recommend", "Next: record the publication")
+        elements.go("decide", "Next: record the publication")
     for number, bundles_written in enumerate(written[:_SHOWN]):
         names = text.listed([_TIERS[tier][0] for tier in bundles_written.bundles])
         stamp = bundles_written.folder.name.split("-")

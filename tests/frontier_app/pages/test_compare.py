@@ -48,7 +48,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
         view = risk_utility_map(study)
         first = study.find(kept[0].label)[0].index
         (risk, *_) = differences(view, first, together=3)
-    assert leads_to(made, "recommend")
+    assert leads_to(made, "decide")
     shown = html(made)
     assert candidate_card.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
     assert f"{100 * risk.absolute / risk.reference:.1f} %".replace("-", "−") in shown
@@ -258,7 +258,7 @@ def test_pins_say_which_keys_stay_as_they_are(swept: Callable[..., Workspace]):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["explore", "compare", "recommend"])
+@pytest.mark.parametrize("page", ["explore", "compare", "decide"])
 def test_a_candidate_of_which_users_see_nothing_says_so(swept: Callable[..., Workspace], page: str):
     at = swept(
         keys=["A", "B", "C"],

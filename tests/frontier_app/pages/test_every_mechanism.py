@@ -49,7 +49,7 @@ def test_every_page_works_and_says_the_amount(case: str, people: Path, finished_
     assert not made.exception and not made.error
     spec = view.scenarios[len(view.scenarios) - 1].spec
     assert str(amount(spec)) in words(made) or amount(spec).short in words(made)
-    for page in ("compare", "recommend", "release"):
+    for page in ("compare", "decide", "release"):
         assert not to(made, page).exception and not made.error
 
 

@@ -39,7 +39,7 @@ def label_of(view: RiskUtilityMap, short: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["data", "candidates", "explore", "compare", "recommend", "release"])
+@pytest.mark.parametrize("page", ["data", "candidates", "explore", "compare", "decide", "release"])
 def test_every_page_works(page: str, at: Workspace):
     made = app(at, page)
     assert not made.exception and not made.error

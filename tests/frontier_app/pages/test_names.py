@@ -23,7 +23,7 @@ from tests.frontier_app import hostile_names
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.finished_studies import FinishedStudies
 
-PAGES = ("data", "threat", "candidates", "explore", "compare", "recommend", "board", "release")
+PAGES = ("data", "threat", "candidates", "explore", "compare", "decide", "release")
 NOT_READ = {
     "code": {"*"},
     "html": {"*"},  # below
@@ -141,8 +141,8 @@ def test_names_are_text_on_every_page(page: str, workspace: Workspace):
     made = app(workspace, page)
     told = check(made)
     assert told or page in ("candidates", "release")
-    assert of_kind(made, "plotly_chart") or page not in ("explore", "compare", "board")
-    assert len(of_kind(made, "html")) > (page in ("compare", "recommend"))
+    assert of_kind(made, "plotly_chart") or page not in ("explore", "compare")
+    assert len(of_kind(made, "html")) > (page in ("compare", "decide"))
 
 
 def words() -> str:
@@ -164,8 +164,8 @@ def test_names_in_what_the_board_answers(workspace: Workspace):
             ("approved", {"number": words(), "conditions": words()}),
         ):
             decide(study, state, words(), **more)
-            check(app(workspace, "recommend"))
-    for page in ("recommend", "board", "release"):
+            check(app(workspace, "decide"))
+    for page in ("decide", "release"):
         assert check(app(workspace, page))
 
 

@@ -23,13 +23,13 @@ from tests.frontier_app.pages.test_pages import app, to
 
 _STATES = ("none", "draft", "rerun", "submitted", "approved", "exported", "released")
 _NEXT = {
-    ("recommend", "none"): "Record the recommendation",
-    ("recommend", "draft"): "Run on fresh replicates",
-    ("recommend", "rerun"): "Submit to the board",
-    ("recommend", "submitted"): "Record the approval",
-    ("recommend", "approved"): "Export the public bundle",
-    ("recommend", "exported"): "Record the publication",
-    ("recommend", "released"): None,
+    ("decide", "none"): "Record the recommendation",
+    ("decide", "draft"): "Run on fresh replicates",
+    ("decide", "rerun"): "Submit to the board",
+    ("decide", "submitted"): "Record the approval",
+    ("decide", "approved"): "Export the public bundle",
+    ("decide", "exported"): "Record the publication",
+    ("decide", "released"): None,
     ("release", "draft"): "Write the bundle for: analyst",
     ("release", "submitted"): "Write the bundle for: board",
     ("release", "approved"): "Write the bundle for: public",
@@ -103,7 +103,7 @@ def test_every_file_that_is_read_has_a_format_that_is_proposed():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["explore", "compare", "recommend", "board", "release"])
+@pytest.mark.parametrize("page", ["explore", "compare", "decide", "release"])
 def test_a_page_without_a_study_leads_to_what_is_missing(page: str):
     made = app()
     assert blue(to(made, page)) == ["Open data"]

@@ -20,7 +20,7 @@ from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched, to_page
 from tests.frontier_app.elements import has_button, leads_to, press
 
-PAGES = ("data", "threat", "candidates", "explore", "compare", "recommend", "release")
+PAGES = ("data", "threat", "candidates", "explore", "compare", "decide", "release")
 
 
 def app(at: Workspace | None = None, page: str | None = None) -> AppTest:
@@ -133,7 +133,7 @@ def test_a_candidate_is_chosen_from_the_list_and_shown_in_words(swept: Callable[
     assert not made.exception
     assert made.session_state["frontier"].selected == label
     assert "exchange" in words(made) and "±" in words(made)
-    to(made, "recommend")
+    to(made, "decide")
     made.radio(key="recommend-rule-0-none").set_value("hand").run()
     assert f"({label})" in words(made)
 

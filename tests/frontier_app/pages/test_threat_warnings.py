@@ -93,7 +93,7 @@ def test_before_a_submission_it_is_said_of_the_candidate_itself(tmp_path: Path) 
     def seen() -> set[str]:
         made = AppTest.from_file(str(APP), default_timeout=300)
         made.query_params["w"] = at.token
-        made = _to(made.run(), "recommend")
+        made = _to(made.run(), "decide")
         assert not made.exception
         return set(_warned(made))
 

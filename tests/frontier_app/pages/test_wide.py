@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from tests.frontier_app.pages.test_plan import words_of
+from tests.frontier_app.pages.candidates.test_page import words_of
 
 from engine.release.spec import AttributeSpec
 from frontier_app.session.navigation import script

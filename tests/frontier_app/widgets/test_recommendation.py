@@ -79,7 +79,7 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
     )
     made.selectbox(key="look-utility").select(made.selectbox(key="look-utility").options[1]).run()
     assert not made.exception and by_label(made) == found
-    made = app(at, "recommend")
+    made = app(at, "decide")
     assert re.search(rf"\*\*A · .*\*\* \({label}\), run", words(made))
     made = app(at, "compare")
     assert any(re.fullmatch(rf"A · .*\({label}\)", option) for option in made.selectbox(key="pin-add-0").options)
@@ -89,18 +89,18 @@ def test_the_recorded_one_is_a_on_every_page_whatever_is_tried(at: Workspace):
 def test_from_the_map_the_form_is_open_for_another_one_only(at: Workspace):
     label = recommend(at)
     made = app(at, "explore")
-    assert leads_to(made, "recommend")
-    assert not app(at, "recommend").expander[0].proto.expanded
+    assert leads_to(made, "decide")
+    assert not app(at, "decide").expander[0].proto.expanded
     other = next(one for one in by_label(made) if one != label)
     made.selectbox(key="candidate").set_value(other).run()
     press(made, "recommend-this")
-    made = to(made, "recommend")
+    made = to(made, "decide")
     assert made.expander[0].proto.expanded and f"({other})" in words(made)
 
 
 def test_what_the_plans_bound_picks_is_recommended_by_the_plans_rule(at: Workspace):
     made = press(app(at, "explore"), "recommend-this")
-    assert to(made, "recommend").radio(key="recommend-rule-0-none").value == "plan"
+    assert to(made, "decide").radio(key="recommend-rule-0-none").value == "plan"
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_what_a_bound_tried_on_the_map_picks_is_recommended_by_that_bound(swept:
     made = press(app(swept(max_risk="0.00001"), "explore"), "unmet-allow")
     press(made, "recommend-this")
     bound = made.session_state["frontier"].look.bound
-    made = to(made, "recommend")
+    made = to(made, "decide")
     assert made.radio(key="recommend-rule-0-none").value == "bound"
     assert made.number_input(key="recommend-bound").value == bound and not made.exception
 
@@ -120,7 +120,7 @@ def test_in_the_form_letters_are_those_of_the_present_recommendation(at: Workspa
     made = app(at, "explore")
     made.selectbox(key="candidate").set_value(other).run()
     press(made, "recommend-this")
-    made = to(made, "recommend")
+    made = to(made, "decide")
     assert any(radio.value == "hand" for radio in made.radio)
     assert re.search(rf"#### B · .*\({other}\)", words(made))
     assert "once this one is recorded, it is A" in words(made)
@@ -143,7 +143,7 @@ def test_a_rule_that_is_tried_gives_the_letters_of_all_pages(swept: Callable[...
     first = next(label for label, letter in found.items() if letter == "A")
     made = to(made, "compare")
     assert any(re.fullmatch(rf"A · .*\({first}\)", option) for option in made.selectbox(key="pin-add-0").options)
-    made = to(made, "recommend")
+    made = to(made, "decide")
     assert re.search(rf"#### A · .*\({first}\)", words(made)) and "Letters are those of" not in words(made)
 
 

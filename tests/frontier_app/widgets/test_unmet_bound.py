@@ -18,8 +18,8 @@ from tests.frontier_app.pages.test_pages import app
 
 
 def at_a_bound_of_nothing(at: Workspace) -> AppTest:
-    """The page Recommend with a bound that nothing meets."""
-    made = app(at, "recommend")
+    """The page Decide with a bound that nothing meets."""
+    made = app(at, "decide")
     made.radio(key="recommend-rule-0-none").set_value("bound").run()
     made.number_input(key="recommend-bound").set_value(0.0).run()
     assert any(str(one.value).startswith("No candidate meets the limit 0 (0 % of ") for one in made.warning)
@@ -38,7 +38,7 @@ def test_the_least_bound_is_tried_on_the_page_of_recommendations_too(swept: Call
 
 
 def test_the_planned_bound_leads_to_the_same_ways_out(swept: Callable[..., Workspace]) -> None:
-    made = app(swept(max_risk="0.00001"), "recommend")
+    made = app(swept(max_risk="0.00001"), "decide")
     made.radio(key="recommend-rule-0-none").set_value("plan").run()
     press(made, "unmet-allow")
     assert not made.exception and not made.warning

@@ -32,7 +32,7 @@ def at(swept: Callable[..., Workspace]) -> Workspace:
 
 
 def opened(at: Workspace) -> AppTest:
-    return app(at, "recommend")
+    return app(at, "decide")
 
 
 def study_of(at: Workspace) -> Study:
@@ -95,7 +95,7 @@ def test_a_recommendation_is_recorded_with_its_alternatives(at: Workspace):
     made.text_area(key="recommend-why-0-none").set_value("most useful of all").run()
     made.text_input(key="recommend-by").set_value("Ada").run()
     to(made, "compare")
-    to(made, "recommend")
+    to(made, "decide")
     assert made.text_area(key="recommend-why-0-none").value == "most useful of all"
     press(made, "record-choice")
     assert not made.exception and not made.error
@@ -145,7 +145,7 @@ def test_to_release_nothing_is_recorded(at: Workspace):
     with study_of(at) as study:
         assert (decision_status(study).state, decision_status(study).why) == ("withheld", "too much is exposed")
     assert "Nothing is released." in words(made)
-    assert made.radio(key="recommend-rule-0-withheld").value == "hand" and leads_to(made, "board")
+    assert made.radio(key="recommend-rule-0-withheld").value == "hand" and has_button(made, "see-board")
     assert not has_button(made, "record-nothing"), "it is not asked for again"
     made = to(made, "release")
     assert "decision is to release nothing" in words(made)
@@ -183,7 +183,7 @@ def test_the_whole_way(at: Workspace):
     made.text_input(key="decide-submit-by").set_value("Ada")
     press(made, "record-submission")
     assert "Submitted: now" in words(made)
-    assert leads_to(made, "board") and leads_to(made, "release")
+    assert has_button(made, "see-board") and leads_to(made, "release")
     made.text_input(key="decide-approve-by").set_value("Board")
     press(made, "record-approval")
     assert any("needs the number" in error.value for error in made.error)
@@ -242,7 +242,7 @@ def test_a_locked_plan_and_its_departures(at: Workspace):
 def test_a_study_without_its_data(at: Workspace):
     recommend(at, fresh=False)
     at.note(data=None)
-    made = app(at, "recommend")
+    made = app(at, "decide")
     assert not made.exception and not made.error
     assert leads_to(made, "data") and not has_button(made, "run-fresh")
 

@@ -1,4 +1,4 @@
-"""Board: the decision sheet and its evidence, from the study at work or a bundle."""
+"""What the board sees: the decision sheet and its evidence, from the study at work or a bundle."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def source() -> Findings | NoRelease | Missing:
         if choice is None:
             return Missing(
                 "Nothing has been recommended yet. A board looks at one recommended release.",
-                "recommend",
+                "decide",
                 "Recommend a release",
             )
         raw = now.raw
@@ -120,11 +120,11 @@ def board() -> None:
         with st.spinner("Making the recommended release again and comparing it with the original …"):
             found = source()
     except EngineError as error:
-        st.title("Board", anchor=False)
+        st.title("What the board sees", anchor=False)
         elements.show_error(error)
         return
     if isinstance(found, Missing):
-        st.title("Board", anchor=False)
+        st.title("What the board sees", anchor=False)
         elements.empty_page(found.words, found.page, found.label)
         return
     st.html(_CSS)
@@ -244,7 +244,6 @@ def _no_release(decision: NoRelease) -> None:
         on_click="ignore",
         key="no-release-memo",
     )
-    elements.go("recommend", "See Recommend", primary=False)
 
 
 def _copy(findings: Findings) -> None:
@@ -260,6 +259,3 @@ def _copy(findings: Findings) -> None:
             key="circulating-copy",
             help="The memo without the fields that depend on the rate, as a page to look at",
         )
-
-
-board()

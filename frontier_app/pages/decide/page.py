@@ -1,4 +1,4 @@
-"""Recommend: the release, the rule, the reasons, the alternatives; then its way to the board and out."""
+"""Decide: the release, the rule, the reasons, the alternatives; its way to the board and out; what the board sees."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
 from engine.common.wording import upper_first
@@ -21,6 +22,7 @@ from engine.report.parameters import bound_is_on
 from engine.study.map_reader import objective_indices, risk_bound
 from engine.study.study import Study
 from frontier_app.charts import map_data
+from frontier_app.pages.decide import sheet
 from frontier_app.session import actions, state
 from frontier_app.widgets import candidate_card, elements, plan_fields, recommendation, small_cells, workflow
 from frontier_app.wording import text
@@ -35,14 +37,37 @@ _RULES = {
 }
 
 
+_VIEWS = {"decide": "Decide", "board": "As the board sees it"}
+_TITLES = {
+    "none": "No release is recommended yet",
+    "draft": "A release is recommended",
+    "submitted": "The board has been asked",
+    "approved": "The board approved the release",
+    "returned": "The board returned the recommendation",
+    "released": "The release is published",
+    "withheld": "Nothing is released",
+}
+
+
 def page() -> None:
-    """Show where the recommendation stands, its next step, a new one, and what has happened."""
-    st.title("Recommend", anchor=False)
-    elements.with_map("There is nothing to recommend yet: a release is chosen among the candidates of a study.", _page)
+    """Show where the recommendation stands, its next step, a new one, and what has happened; or what the board sees."""
+    at = state.get().workspace
+    if at is not None and at.board is not None:
+        sheet.board()
+        return
+    if actions.own_study() is not None and elements.switch("View", _VIEWS, "decide", workflow.VIEW) == "board":
+        sheet.board()
+        return
+    title = st.empty()
+    title.title("Decide", anchor=False)
+    elements.with_map(
+        "There is nothing to recommend yet: a release is chosen among the candidates of a study.", partial(_page, title)
+    )
 
 
-def _page(study: Study, view: RiskUtilityMap) -> None:
+def _page(title: DeltaGenerator, study: Study, view: RiskUtilityMap) -> None:
     status = decision_status(study)
+    title.title(_TITLES[status.state], anchor=False)
     workflow.state_box(study, status)
     workflow.approved_plan(study)
     small_cells.before_submission(study, status)
@@ -75,7 +100,7 @@ def _recommend(study: Study, view: RiskUtilityMap, status: DecisionStatus) -> No
         _form(study, view, status)
         return
     if status.state == "withheld":
-        elements.go("board", "See what the board sees", primary=False)
+        workflow.as_the_board()
     label = status.choice.label if status.choice else None
     # open for who comes from the map with another candidate
     by_hand = state.input_value(recommendation.form_key("rule", study, status)) == "hand"
