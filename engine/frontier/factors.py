@@ -52,7 +52,7 @@ def factors(specs: Sequence[ReleaseSpec]) -> tuple[Factor, ...]:
 def _factor(name: str, texts: Sequence[str], parameter: Parameter | None) -> Factor:
     values = sorted(set(texts), key=_order) if name != "swap" else sorted(set(texts), key=lambda t: (t.count("+"), t))
     place = {text: code for code, text in enumerate(values)}
-    counts = name == "rate" or (parameter is not None and parameter.counts is not None and _is_share(parameter))
+    counts = (name == "rate" if parameter is None else _is_share(parameter)) and not any(_order(v)[0] for v in values)
     return Factor(name, tuple(values), np.array([place[text] for text in texts], np.int64), counts)
 
 

@@ -133,7 +133,8 @@ def main() -> None:
     if now.error:
         st.error(now.error, icon=":material/error:")
     with st.container(key="glossary"):
-        st.button("Glossary", key="glossary-open", type="tertiary", icon=":material/menu_book:", on_click=glossary)
+        if st.button("Glossary", key="glossary-open", type="tertiary", icon=":material/menu_book:"):
+            glossary()
     disputes = st.container()
     with elements.caught():
         page.run()

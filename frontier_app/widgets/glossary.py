@@ -15,14 +15,19 @@ Entry = tuple[str, str]
 
 @st.dialog("Glossary", width="large")
 def glossary() -> None:
+    """The glossary over the page."""
+    entries()
+
+
+def entries() -> None:
     """All entries, or those that hold a word."""
     terms_told, _, _ = glossary_path().read_text(encoding="utf-8").partition("\n# ")  # words of the code follow
-    head, *entries = terms_told.split("\n* **")
+    head, *listed = terms_told.split("\n* **")
     st.caption(Markdown(head.partition("\n")[2].strip().replace("\n", " ")))
     word = st.text_input("Find a word or a symbol", placeholder="such as frontier", key="glossary-find").strip()
     terms: list[Entry] = [
         (Markdown(title), Markdown(" ".join(body.removeprefix(":").split())))
-        for title, _, body in (entry.partition("**") for entry in entries)
+        for title, _, body in (entry.partition("**") for entry in listed)
     ]
     shown = [
         _listed("Words", terms, word),

@@ -58,7 +58,7 @@ def test_a_sweep_is_cancelled_killed_and_resumed_without_loss(browser: Browser, 
     with served(tmp_path, home) as (address, _):
         page = window(browser)
         open_at(page, address, at, "candidates")
-        heading = page.get_by_role("heading", name="runs: heading")
+        heading = page.get_by_role("heading", name="runs: done")
         heading.or_(button(page, "Stop")).first.wait_for()  # it went on without the server
         heading.wait_for(timeout=3 * PATIENCE)
         settled(page)

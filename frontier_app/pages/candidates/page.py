@@ -106,7 +106,6 @@ def _declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan
 
 def page() -> None:
     """What is tried and what that amounts to; once there is a study, its results beside what was varied."""
-    plan_status.catch_up()  # before a button is heard: what runs is what was seen
     now, swept = state.get(), actions.own_study() is not None
     top = st.container()
     if now.raw is None or now.plan is None or now.base is None:
@@ -133,6 +132,7 @@ def page() -> None:
         with st.expander("Approval and document of this plan", icon=":material/gavel:", key="fold-approval"):
             plan_status.section(plan or now.plan, wrong=plan is None)
             section(plan or now.plan, data, wrong=plan is None)
+    plan_status.catch_up()  # before a button is heard: what runs is what was seen
     with top:
         running.heading(plan, data)
     if results is not None:

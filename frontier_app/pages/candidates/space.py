@@ -399,10 +399,12 @@ def _parts(base: Plan, tag: str) -> tuple[tuple[str, ...], tuple[str, ...], tupl
     part_of = {part_of: part for part, part_of in PARTS.items()}
     part = dict(zip(edited["attribute"], (part_of[text] for text in edited["part"]), strict=True))
 
-    def having(*kinds: str) -> tuple[str, ...]:
-        return tuple(name for name in base.names if part[name] in kinds)
+    def having(planned: tuple[str, ...], *kinds: str) -> tuple[str, ...]:
+        names = tuple(name for name in base.names if part[name] in kinds)
+        return planned if set(planned) == set(names) else names  # in the plan's own order
 
-    return having("swap", "fix", "change"), having("fix"), having("change")
+    fix, change = having(base.space.fix, "fix"), having(base.space.change, "change")
+    return having(base.swap, "swap", "fix", "change"), fix, change
 
 
 def _mine(base: Plan, tag: str) -> None:

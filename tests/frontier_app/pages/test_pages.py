@@ -185,8 +185,17 @@ def test_a_changed_plan_offers_a_new_study_and_the_way_back(swept: Callable[...,
     assert not has_button(made, "begin-more")
 
 
+def _glossary():
+    from frontier_app.widgets.glossary import entries
+    from frontier_app.wording import markup
+
+    markup.prepare()
+    entries()
+
+
 def test_glossary_finds_a_word():
-    made = press(app(), "glossary-open")
+    assert press(app(), "glossary-open").text_input(key="glossary-find")
+    made = AppTest.from_function(_glossary).run()
     made.text_input(key="glossary-find").set_value("hellinger").run()
     assert "Hellinger distance" in words(made)
     made.text_input(key="glossary-find").set_value("zzzz").run()
@@ -195,7 +204,7 @@ def test_glossary_finds_a_word():
 
 @pytest.mark.slow
 def test_glossary_has_every_symbol_and_mechanism_with_meaning_and_source():
-    made = press(app(), "glossary-open")
+    made = AppTest.from_function(_glossary).run()
     said = words(made).replace("\\", "")
     for one in MEASURES.values():
         assert f"{one.symbol} – {one.title}" in said and f"Source: {one.source}" in said

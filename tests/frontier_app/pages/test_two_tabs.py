@@ -153,7 +153,7 @@ def test_a_sweep_begins_with_the_plan_that_was_seen(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["plan", "explore", "compare", "decide"])
+@pytest.mark.parametrize("page", ["candidates", "explore", "compare", "decide"])
 def test_another_study_opened_in_another_tab_is_followed_with_its_plan(swept: Callable[..., Workspace], page: str):
     at, other = swept(), swept(rates=["0.05"])
     two = _tab(at, page)

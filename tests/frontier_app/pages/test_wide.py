@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from tests.frontier_app.pages.candidates.test_page import words_of
 
 from engine.release.spec import AttributeSpec
 from frontier_app.session.navigation import script
 from tests.frontier_app.conftest import APP, launched
 from tests.frontier_app.elements import press
+from tests.frontier_app.pages.candidates.test_page import words_of
 
 WIDE = 210  # attributes, of which there are more swaps of one or two than are listed
 

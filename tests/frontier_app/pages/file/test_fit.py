@@ -138,7 +138,7 @@ def test_uses_that_contradict_each_other_are_no_dead_end(tmp_path: Path, last_pl
     assert not made.exception and "pet" in plan_of(made).data.drop and has_button(made, "fit-absent:note-drop")
 
 
-@pytest.mark.parametrize("page", ["threat", "plan", "sweep"])
+@pytest.mark.parametrize("page", ["threat", "candidates"])
 def test_no_page_ends_in_a_dead_end(tmp_path: Path, last_plan: Plan, page: str) -> None:
     made = to_page(opened(tmp_path, last_plan), page)
     assert not made.exception
