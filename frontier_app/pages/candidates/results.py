@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from engine.common.wording import lower_first
-from engine.decision.bound_words import figure_words
+from engine.decision.bounds import figure_words
 from engine.decision.statements import Statement, statement, words
 from engine.frontier.factors import Between, Decided, Factor, between, decided, factors, grid, role_counts
 from engine.frontier.risk_utility_map import RiskUtilityMap
