@@ -31,6 +31,7 @@ from tests.goldens.studies import FILE, Shown
 GOLDENS = Path(__file__).parent
 _VOLATILE = (
     (r"\d{4}-\d\d-\d\d([ T]\d\d:\u2060?\d\d(:\d\d)?Z?)?", "DAY"),
+    (r"\b\d\d:\u2060\d\d\b", "TIME"),
     (r"(?m)\b[0-9a-f]{12}$", "DIGEST"),
     (r"(?m)^[\d,]+ of [\d,]+ runs.*\n", ""),
     (r"(\d\.\d{6})\d{6,}", r"\1"),

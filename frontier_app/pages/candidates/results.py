@@ -17,7 +17,7 @@ from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
 from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
-from engine.report.parameters import how_often
+from engine.report.parameters import bound_is_on
 from engine.report.sheet_counts import settings_of
 from engine.study.study import Study
 from frontier_app.charts import map_data
@@ -33,7 +33,7 @@ _ROLES = {"S": "swapped (S)", "F": "equal (F)", "C": "different (C)", "U": "free
 
 def results(study: Study, view: RiskUtilityMap, plan: Plan | None, add: Callable[[Plan, str], None] | None) -> None:
     """The grid of one mechanism's candidates; ``add`` puts a further rate into the plan (None: it cannot be)."""
-    codes, names = map_data.coded(view, "mechanism")
+    codes, names = view.scenarios.coded("mechanism")
     chosen = names[0]
     if len(names) > 1:
         titles = {name: mechanisms.short(name) for name in names}
@@ -48,7 +48,8 @@ def results(study: Study, view: RiskUtilityMap, plan: Plan | None, add: Callable
     if bound is not None:
         limit = figure_words(call, map_data.value_of(view, view.risk, bound))
         st.caption(
-            f"Blue meets the limit of {limit} {how_often(study.plan.decision)}, the darker the safer; orange does not."
+            f"Blue meets the limit of {limit}, the darker the safer; orange does not. Here"
+            f" {bound_is_on(study.plan.decision)}."
         )
     if chosen == RANDOM_SWAP and len(where) > _MOST:
         _by_role(view, where, within)
@@ -89,7 +90,7 @@ def _by_role(view: RiskUtilityMap, where: np.ndarray, within: np.ndarray | None)
     if within is None:
         st.caption(f"{text.plural(len(where), 'candidate')}: set a limit to see which swaps meet it.")
         return
-    codes, roles = map_data.coded(view, "roles")
+    codes, roles = view.scenarios.coded("roles")
     counts = role_counts(view.scenarios[0].spec.attributes.names, roles, codes[where], within)
     elements.chart(
         role_grid(counts, _ROLES), "factor-grid", "Candidates within the limit by attribute and by what is done with it"
