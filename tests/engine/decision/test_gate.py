@@ -22,10 +22,11 @@ from engine.decision.gate import (
     groups_to_show,
     obstacles,
     released_run,
+    slope_of,
 )
 from engine.decision.statements import of_severity
 from engine.measures import call
-from engine.plan import AttributePlan, DataPlan, Plan
+from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan
 from engine.plan.coding import code
 from engine.plan.entries import MechanismPlan
 from engine.release.scenarios import Results, RunStatus
@@ -199,6 +200,14 @@ def test_a_mean_is_within_the_limit_for_certain_from_two_standard_errors_on(
         found = _near_limit(view, 0, mean + steps * float(se) + 1e-12)
     assert [one.values["noise_known"] for one in found] == cautions
     assert all(one.kind == "near_limit" and one.values["value"] == mean for one in found)
+
+
+@pytest.mark.parametrize(
+    ("record", "slope"), [({"slope": 2.0}, 2.0), ({"planned": True}, 3.0), ({"planned": False}, None), ({}, None)]
+)
+def test_a_choice_rests_on_its_own_slope_or_on_the_plans_that_picks_it(tmp_path, record, slope) -> None:
+    with study_of(tmp_path, [], DecisionPlan(slope="3")) as study:
+        assert slope_of(study, record) == slope
 
 
 # -- who carries the change ------------------------------------------------------------------------------------------
