@@ -19,6 +19,7 @@ from engine.common.errors import UsageError
 from engine.decision.choice import planned_indices
 from engine.frontier.choosing import fresh_runs_needed, hypervolume, runs_needed
 from engine.measures import call
+from engine.measures.planned import EditLimit
 from engine.plan import DecisionPlan, Plan, edit_plan, plan_from_toml, plan_to_toml
 from engine.plan.coding import code
 from engine.plan.samples import load
@@ -715,3 +716,18 @@ def test_a_search_says_which_share_of_the_area_its_last_fifth_added(last: list[f
     losses = np.array([[[4.0, 1.0]], [[1.0, 4.0]], [[2.0, 2.0]], [[np.nan, 0.0]], [last]])
     assert _added(losses) == pytest.approx(share)
     assert np.isnan(_added(losses * np.nan)) and np.isnan(_added(losses[:2]))
+
+
+@pytest.mark.parametrize("probability", ["0.9", "mean"])
+def test_a_scenario_over_the_limit_of_an_edit_rule_may_not_be_chosen(probability: str) -> None:
+    """The first one is more useful, and half of its runs have more than the 20 records that a rule allows."""
+    scenario = np.repeat([0, 1], 60)
+    broken = np.where(scenario == 0, np.where(np.arange(120) % 2, 0, 50), 20)
+    values = np.column_stack([np.full(120, 0.1), 0.2 + 0.1 * scenario, broken])
+    ones = np.ones(120, np.int64)
+    runs = Results(scenario, np.tile(np.arange(1, 61), 2), np.full(120, RunStatus.OK), ones, values)
+    measures = [call(name).measure for name in ("small_cells", "hellinger", "edit_failures")]
+    decision = DecisionPlan(max_risk="0.5", probability=probability)
+    for limits, best in (((), 0), ((EditLimit("a rule", 20, 2),), 1)):
+        found = who_may_be_chosen(runs, measures, (0, 1), np.array([60, 60]), decision, limits)
+        assert found is not None and found.best == best and not found.open_.any()
