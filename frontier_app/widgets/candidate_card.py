@@ -17,7 +17,7 @@ from engine.decision.statements import sentences, statement, words
 from engine.decision.states import decision_status
 from engine.decision.verdict_log import log_verdict, logged_verdict, verdict_words
 from engine.frontier.choosing import share_within
-from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.frontier.risk_utility_map import RiskUtilityMap, over_limits
 from engine.measures import MeasureCall
 from engine.measures.verdict import Verdict
 from engine.mechanisms import mechanism
@@ -69,7 +69,9 @@ def lines(
     loss = bound if bound is not None else risk_bound(study, view.risk)
     runs = (view.results.scenario == index) & view.results.counted(view.allow_partial)
     if share and loss is not None and runs.any():
-        within = share_within(view.measures[view.risk].measure.loss(view.results.values[runs, view.risk]), loss)
+        values = view.results.values[runs]
+        losses = view.measures[view.risk].measure.loss(values[:, view.risk])
+        within = share_within(np.where(over_limits(values, view.edit_limits), np.inf, losses), loss)
         shown = figure_words(view.measures[view.risk], map_data.value_of(view, view.risk, loss))
         told.append(plan_words.within_words(within, shown, bound_is_on(study.plan.decision)))
     if (exposure := exposed(study, view, index)) is not None:
