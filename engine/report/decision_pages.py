@@ -29,19 +29,6 @@ _MOST_LOGGED = 6
 _MOST_SETTINGS = 6
 
 
-@dataclass(frozen=True)
-class _Letter:
-    letter: str
-    kind: str
-    warning: str
-    values: tuple[str, ...]
-    risk: str
-    utility: str
-    further: str
-    within: str
-    altered: str
-
-
 def pages(findings: Findings) -> str:
     """Return the decision sheet (section 1) and its evidence (2 to 6) as a page of HTML."""
     return html("pages.html", **names(findings))
@@ -62,11 +49,7 @@ def names(findings: Findings) -> dict[str, Any]:
         **page_one(findings),
         "intruder": _intruder(findings),
         "other_risks": [
-            (
-                title,
-                _measure_value(row.unit, row.before),
-                _measure_value(row.unit, row.released),
-            )
+            (title, sheet.measured(row.unit, row.before), sheet.measured(row.unit, row.released))
             for title, row in _other_measures(findings)
         ],
         "users": _losses(findings),
@@ -201,10 +184,6 @@ def _other_measures(findings: Findings) -> list[tuple[str, MeasureRow]]:
     return [(name if names.count(name) == 1 else row.title, row) for name, row in zip(names, rows, strict=True)]
 
 
-def _measure_value(unit: str, value: float | None) -> str:
-    return percent(value) if unit.startswith("share") else figure(value)
-
-
 def _still_true(findings: Findings) -> Iterator[Statement]:
     """What an intruder can rely on in the release, and learn from it."""
     extent, facts = findings.extent, findings.recognised
@@ -322,26 +301,25 @@ def _letters(findings: Findings) -> dict[str, Any]:
         return {"rows": [], "settings": [], "widths": []}
     candidates, own = findings.sheet.candidates, findings.recommendation.letter
     settings = list(candidates.settings[:_MOST_SETTINGS])
-    by, rows = candidates.same_by, []
+    by, rows = candidates.same_by, list[dict[str, Any]]()
     for row in sheet.named(findings):
         facts = sheet.lettered(findings, row.letter)
-        further = _measure_value(candidates.further[by].unit, facts.further[by]) if by is not None else ""
+        further = sheet.measured(candidates.further[by].unit, facts.further[by]) if by is not None else ""
         rows.append(
-            _Letter(
-                letter=row.letter,
-                kind="proposed" if row.letter == own else "",
-                warning="over" if row.within_bound is False else "",
-                values=facts.settings[:_MOST_SETTINGS],
-                risk=sheet.risk_figure(findings, row.risk),
-                utility=figure(row.utility),
-                further=further,
-                altered=percent(facts.altered),
-                within=DASH if row.within is None else f"{row.within}/{row.runs}",
-            )
+            {
+                "letter": row.letter,
+                "kind": "proposed" if row.letter == own else "",
+                "warning": row.within_bound is False,
+                "settings": facts.settings[:_MOST_SETTINGS],
+                "risk": sheet.risk_figure(findings, row.risk),
+                "utility": figure(row.utility),
+                "further": further,
+                "altered": percent(facts.altered),
+                "within": DASH if row.within is None else f"{row.within}/{row.runs}",
+            }
         )
-    longest = [
-        max(len(name) * 0.8, *(len(row.values[k]) for row in rows)) if rows else 1 for k, name in enumerate(settings)
-    ]
+    columns = zip(*(sheet.lettered(findings, row["letter"]).settings for row in rows), strict=True)
+    longest = [max(len(name) * 0.8, *map(len, column)) for name, column in zip(settings, columns, strict=False)]
     widths = [f"{min(3.2, max(0.9, 0.13 * length)):.1f}" for length in longest]
     return {"rows": rows, "settings": settings, "widths": widths}
 

@@ -71,6 +71,11 @@ def percent(share: float | None, digits: int = 2) -> str:
     return DASH if share is None else f"{figure(100 * share, digits)} %"
 
 
+def measured(unit: str, value: float | None) -> str:
+    """A figure of a measure of some unit: shares in per cent."""
+    return percent(value) if unit.startswith("share") else figure(value)
+
+
 def risk_figure(findings: Findings, value: float | None) -> str:
     """A figure of the risk that decides."""
     return percent(value, 2) if is_share(findings) else figure(value)
@@ -218,22 +223,17 @@ def _decided(findings: Findings) -> Row:
     return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1], limit, verdict, met)
 
 
-def further_shown(findings: Findings) -> str:
-    """The title of the further measure that page 1 shows; empty without one."""
-    candidates = findings.sheet.candidates if findings.sheet else None
-    if candidates is None or candidates.same_by is None:
-        return ""
-    return candidates.further[candidates.same_by].title
-
-
 def _measure(row: MeasureRow) -> Row:
     name, _, particulars = row.title.partition(" (")
     of = particulars.rstrip(")")
-    return Row(name, of if len(of) <= _LONGEST else "", _value(row, row.before), "", _value(row, row.released), "")
-
-
-def _value(row: MeasureRow, value: float | None) -> str:
-    return percent(value) if row.unit.startswith("share") else figure(value)
+    return Row(
+        name,
+        of if len(of) <= _LONGEST else "",
+        measured(row.unit, row.before),
+        "",
+        measured(row.unit, row.released),
+        "",
+    )
 
 
 def sure(findings: Findings) -> list[Statement]:
@@ -293,8 +293,7 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
     candidates = findings.sheet.candidates if findings.sheet else None
     further, by = "", None if candidates is None else candidates.same_by
     if candidates is not None and by is not None:
-        value, measure = lettered(findings, row.letter).further[by], candidates.further[by]
-        further = percent(value) if measure.unit.startswith("share") else figure(value)
+        further = measured(candidates.further[by].unit, lettered(findings, row.letter).further[by])
     over = row.runs - row.within if row.within_bound is False and row.runs and row.within is not None else 0
     change, advice = findings.map.utility_change(row), findings.recommendation
     within = findings.map.n_within or 0
@@ -333,8 +332,11 @@ def _attacked(findings: Findings, row: CandidateRow) -> Attacked | None:
 
 
 def further_name(findings: Findings) -> str:
-    """The further measure within a sentence, without its particulars."""
-    return lower_first(further_shown(findings).partition(" (")[0])
+    """The further measure that page 1 shows within a sentence, without its particulars; empty without one."""
+    candidates = findings.sheet.candidates if findings.sheet else None
+    if candidates is None or candidates.same_by is None:
+        return ""
+    return lower_first(candidates.further[candidates.same_by].title.partition(" (")[0])
 
 
 def lettered(findings: Findings, letter: str) -> Lettered:
