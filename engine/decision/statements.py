@@ -110,6 +110,7 @@ KINDS: dict[str, Kind] = {
         tables_published="published needed",
         files_overlap="names",
         releases_overlap="text",
+        no_other_release="",
         only_description="",
         no_table_published="",
         condition="text",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engine.report.findings import Findings
     from engine.report.map_model import MapModel
 
-_MOST, _MOST_TILES = 6, 120
+_MOST, _MOST_CHANGES, _MOST_TILES = 6, 8, 120
 _POINTS = 5.0
 """Percentage points from which on a place has changed much."""
 
@@ -162,7 +162,8 @@ def by_tables(findings: Findings) -> Picture | None:
 
 def largest_changes(findings: Findings) -> Picture | None:
     """The largest changes as signed bars in standard errors on the band of the tolerance."""
-    rows, places = [row for row in largest(findings.utility.figures) if row.errors][:_MOST], places_named(findings)
+    changes, places = [row for row in largest(findings.utility.figures) if row.errors], places_named(findings)
+    rows = sorted(changes, key=lambda row: not row.flagged)[:_MOST_CHANGES]
     if not rows:
         return None
     bars = []
@@ -175,7 +176,7 @@ def largest_changes(findings: Findings) -> Picture | None:
         note += f" Full colour inside the grey band: beyond tolerance by the {100 * at.change:g} % rule alone."
     return _picture(
         pictures.changes(bars, at.se),
-        f"Largest change: {bars[0][0]}, {rows[0].errors:.1f} standard errors",
+        f"Largest change: {figure_name(changes[0], places)}, {changes[0].errors:.1f} standard errors",
         (f"{name}: {text}, {errors:+.1f} errors." for name, errors, text, _ in bars),
         note.strip(),
     )

@@ -406,6 +406,7 @@ HEADINGS = {
     "tables_published": "Published tables",
     "files_overlap": "Public files",
     "releases_overlap": "Other releases",
+    "no_other_release": "Other releases",
 }
 """Headings of kinds of statements on page 1; others have that of their group or severity."""
 
@@ -455,8 +456,9 @@ def other_sources(findings: Findings) -> list[Statement]:
         told.append(statement("tables_published", published=facts.published, needed=needed))
     if files := tuple(name for name in findings.threat.public_files if not says_none(name)):
         told.append(statement("files_overlap", names=files))
-    if findings.cover.overlaps and not says_none(findings.cover.overlaps):
-        told.append(statement("releases_overlap", text=findings.cover.overlaps))
+    if overlaps := findings.cover.overlaps:
+        none = statement("no_other_release")
+        told.append(none if says_none(overlaps) else statement("releases_overlap", text=overlaps))
     return told
 
 
