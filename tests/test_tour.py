@@ -45,8 +45,8 @@ def test_every_picture_that_is_taken_is_shown_once():
 
 def _order(taken: list[str]) -> list[str]:
     """The pictures as the text shows them: the board's answer is recorded once the board has seen its page."""
-    moved = [one for one in taken if one != "recommend-approved"]
-    moved.insert(moved.index("recommend-submitted") + 1, "recommend-approved")
+    moved = [one for one in taken if one != "decide-approved"]
+    moved.insert(moved.index("decide-submitted") + 1, "decide-approved")
     return moved
 
 

@@ -89,7 +89,7 @@ def _got(value: object) -> str:
 
 def _held(value: object) -> str:
     got = _got(value)
-    return f"an object {got}" if got.startswith("of type ") else got
+    return got if isinstance(value, _QUOTED) else f"an object {got}"
 
 
 def _refused(name: str, value: object, wanted: str) -> UsageError:

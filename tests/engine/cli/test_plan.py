@@ -77,7 +77,7 @@ def test_a_plan_becomes_a_document(plan: Path, tmp_path: Path, capsys: pytest.Ca
     [
         ("plan.toml", (), 2, "must end in .docx or .html"),
         ("there.html", (), 2, "'there.html' exists already"),
-        ("no/dap.docx", (), 1, "'dap.docx' could not be written"),
+        ("no/dap.docx", (), 2, "'dap.docx' could not be written"),
         ("dap.docx", ("--data", "czesch"), 2, "neither a sample nor a file"),
         ("dap.docx", ("--data", "nces"), 2, "which is not in the data"),
     ],

@@ -162,7 +162,7 @@ def calls(monkeypatch) -> list[tuple[int, tuple]]:
     return seen
 
 
-RDS = '\n[roles]\nkeys = ["age", "sex"]\n[[mechanism]]\nname = "rds"\ns = [5, 12]\n'
+RDS = '\n[roles]\nkeys = ["age", "sex"]\n[[mechanism]]\nname = "rds"\ns = [40, 60]\n'
 
 
 @pytest.mark.slow

@@ -196,7 +196,7 @@ def test_measures_are_asked_once_however_written(path):
 
 @pytest.mark.slow
 def test_runs_over_records_are_reported_a_few_at_a_time_and_fitted_once(path, monkeypatch):
-    plan = plan_of(keys=("A",), mechanisms=(MechanismPlan.of("rds", {"s": ["3"]}),), space={"replicates": 20})
+    plan = plan_of(keys=("A",), mechanisms=(MechanismPlan.of("rds", {"s": ["1000"]}),), space={"replicates": 20})
     fits, ticks = [], []
     monkeypatch.setattr(results_writer, "AT_MOST", 0)
 
