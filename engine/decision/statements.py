@@ -393,8 +393,10 @@ NONE = "–"
 
 
 def shown(value: float | None, is_share: bool) -> str:
-    """Return a figure as tables have it, a share in per cent of two digits; a dash for none."""
-    return f"{digits_kept(100 * value, 2)} %" if is_share and value is not None else digits_kept(value)
+    """Return a figure as tables have it, a share in per cent of two digits, from a tenth of three; a dash for none."""
+    if not is_share or value is None:
+        return digits_kept(value)
+    return f"{digits_kept(100 * value, 3 if abs(value) >= 0.1 else 2)} %"
 
 
 def digits_kept(value: float | None, digits: int = 3) -> str:

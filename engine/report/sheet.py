@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import lower_first, plural, upper_first
-from engine.decision.statements import KINDS, Statement, statement, words
+from engine.decision.statements import KINDS, Statement, shown, statement, words
 from engine.decision.verdict_log import verdict_statement
 from engine.measures.verdict import NEED_TABLES
 from engine.report.log import ledger_summary
@@ -73,12 +73,12 @@ def percent(share: float | None, digits: int = 2) -> str:
 
 def measured(unit: str, value: float | None) -> str:
     """A figure of a measure of some unit: shares in per cent."""
-    return percent(value) if unit.startswith("share") else figure(value)
+    return shown(value, unit.startswith("share"))
 
 
 def risk_figure(findings: Findings, value: float | None) -> str:
     """A figure of the risk that decides."""
-    return percent(value, 2) if is_share(findings) else figure(value)
+    return shown(value, is_share(findings))
 
 
 def is_share(findings: Findings) -> bool:

@@ -80,7 +80,7 @@ def _cell(view: RiskUtilityMap, index: int, letter: str, *, low: bool) -> str:
     risk = map_data.value_of(view, view.risk, float(view.risk_loss[index]))
     if np.isnan(risk):
         return letter or "–"
-    figure = f"{100 * risk:.2g}" if view.measures[view.risk].measure.share_of else text.figure(risk, 3)
+    figure = text.figure(100 * risk if view.measures[view.risk].measure.share_of else risk, 3)
     parts = [f"★ {letter}" if letter == "A" else letter, figure] if letter else [figure]
     return "  ".join(parts) if low else stacked(parts)
 
