@@ -460,12 +460,14 @@ def first_plan_of(args: argparse.Namespace, raw: RawTable) -> Plan:
     for column in (*named, *(args.carry or ()), *(args.drop or ()), *cuts):
         if column not in raw.columns:
             raise UsageError(f"unknown column '{column}'.{did_you_mean(column, raw.names)}")
-    for column in args.drop or ():
-        plan = set_use(plan, column, "drop")
     carried = (*(args.carry or ()), *cuts)
+    if twice := [column for column in args.drop or () if column in carried]:
+        raise UsageError(f"column '{twice[0]}' is named under --drop and to be kept; name it once")
     guess = plan.data  # which dropped such a column, or took it for the id, where nobody said otherwise
     left = tuple(column for column in guess.drop if column not in carried)
     plan = replace(plan, data=replace(guess, id=None if guess.id in carried else guess.id, drop=left))
+    for column in args.drop or ():
+        plan = set_use(plan, column, "drop")
     plan = take_out(plan, carried)
     for column, edges in cuts.items():
         plan = add_attribute(plan, AttributePlan(column, cut=tuple(edges)))

@@ -62,9 +62,10 @@ def _is_share(parameter: Parameter) -> bool:
 
 def _order(text: str) -> tuple[bool, Decimal, str]:
     try:
-        return False, Decimal(text), text
+        number = Decimal(text)
     except InvalidOperation:
-        return True, Decimal(0), text
+        number = Decimal("nan")
+    return (False, number, text) if number.is_finite() else (True, Decimal(0), text)
 
 
 class Grid(NamedTuple):
@@ -85,7 +86,7 @@ def grid(found: Sequence[Factor], figures: np.ndarray) -> Grid:
         _ACROSS, prod(len(factor.values) for factor in rows)
     ):
         rows, columns = [*rows, columns[0]], columns[1:]
-    if not rows and len(columns) > 1:
+    if not rows and (len(columns) > 1 or (columns and len(columns[0].values) > _ACROSS)):
         rows, columns = columns[:1], columns[1:]
     shape = [prod(len(factor.values) for factor in axis) for axis in (rows, columns)]
     cells = np.full(shape, -1)
@@ -124,14 +125,15 @@ class Decided(NamedTuple):
     others_within: int
 
 
-def decided(found: Sequence[Factor], within: np.ndarray) -> Decided | None:
-    """The value that decides most: all candidates with it are within the limit, and the fewest of the others are."""
+def decided(found: Sequence[Factor], within: np.ndarray, known: np.ndarray) -> Decided | None:
+    """The value that decides most: all candidates with it are within the limit, and the fewest of the others are;
+    among those of which it is ``known``."""
     options = []
     for factor in found:
         for code, value in enumerate(factor.values):
-            has = factor.codes == code
-            if has.sum() > 1 and within[has].all() and not within[~has].all():
-                options.append(Decided(factor, value, int(has.sum()), int((~has).sum()), int(within[~has].sum())))
+            has, others = (factor.codes == code) & known, (factor.codes != code) & known
+            if has.sum() > 1 and within[has].all() and not within[others].all():
+                options.append(Decided(factor, value, int(has.sum()), int(others.sum()), int(within[others].sum())))
     return min(options, key=lambda one: (one.others_within / one.others, -one.n), default=None)
 
 
@@ -146,27 +148,30 @@ class Between(NamedTuple):
     rate: str
 
 
-def between(found: Sequence[Factor], within: np.ndarray) -> Between | None:
-    """The neighbouring shares between which most candidates cross the limit; None where none do."""
+def between(found: Sequence[Factor], within: np.ndarray, known: np.ndarray) -> Between | None:
+    """The neighbouring shares between which most candidates cross the limit in one direction, among those of which it
+    is ``known``; None where none do."""
     factor = next((factor for factor in found if factor.counts), None)
     if factor is None:
         return None
     others = _places([other for other in found if other is not factor], len(within))
-    met = {(int(other), int(code)): bool(ok) for other, code, ok in zip(others, factor.codes, within, strict=True)}
-    cases = np.zeros(len(factor.values) - 1, np.int64)
-    rising = np.zeros_like(cases)
+    met = {
+        (int(other), int(code)): bool(ok)
+        for other, code, ok, told in zip(others, factor.codes, within, known, strict=True)
+        if told
+    }
+    cases = np.zeros((len(factor.values) - 1, 2), np.int64)  # by whether the larger share is within
     for (other, code), ok in met.items():
         following = met.get((other, code + 1))
         if following is not None and following != ok:
-            cases[code] += 1
-            rising[code] += following
+            cases[code, int(following)] += 1
     if not cases.any():
         return None
-    at = int(cases.argmax())
+    at, rises = divmod(int(cases.argmax()), 2)
     low, high = factor.values[at : at + 2]
-    over, within_value = (low, high) if 2 * rising[at] >= cases[at] else (high, low)
+    over, within_value = (low, high) if rises else (high, low)
     rate = _round_between(Decimal(low), Decimal(high))
-    return None if rate is None else Between(factor, over, within_value, int(cases[at]), rate)
+    return None if rate is None else Between(factor, over, within_value, int(cases[at, rises]), rate)
 
 
 def _round_between(low: Decimal, high: Decimal) -> str | None:

@@ -303,6 +303,9 @@ class RiskUtilityMap:
         """How the nearest of the scenarios over a limit of an edit rule misses it."""
         assert self.of_rules is not None
         beyond = self.of_rules - [limit.at_most for limit in self.edit_limits]
+        beyond[~self.over_edits | self.changes_nothing] = np.nan
+        if np.isnan(beyond).all():
+            return "every candidate with enough runs is over some limit of an edit rule in too many of its runs"
         nearest = int(np.nanargmin(beyond.max(axis=1)))
         worst = int(np.argmax(beyond[nearest]))
         rule, at_most, _ = self.edit_limits[worst]

@@ -25,6 +25,7 @@ from engine.release.spec import AttributeSpec
 
 _LEAST = 0.1  # share of the altered records that guesses must gain to be worth a word
 _NEARLY_ALL = 0.9
+_MOSTLY = 0.85  # share of records with one number from which the others are judged alone
 _FEW_LEVELS = 64
 _MOST_STEPS = 1 << 53
 
@@ -132,14 +133,18 @@ def _number_guesses(table: ReleasedTable) -> Iterator[TurnedBack]:
         levels, level, count = np.unique(own, return_inverse=True, return_counts=True)
         if not altered:
             continue
+        # Where most records have one value, as many have no benefit, the others tell what is given back.
+        judged = level != count.argmax() if count.max() > _MOSTLY * len(own) else np.ones(len(own), bool)
+        commonest = float(np.bincount(level[judged]).max(initial=0)) / max(1, int(judged.sum()))
+        altered = int(np.count_nonzero((own != shown) & judged))
         rounded = _rounded(own, shown)
         if column.values.type in ("halffloat", "float"):
             rounded = shown.astype(column.values.type.to_pandas_dtype()).astype(float)
         for guess in (rounded, _likeliest(levels, level, count, shown)):
-            named = (guess != shown) & ~np.isnan(guess)
+            named = (guess != shown) & ~np.isnan(guess) & judged
             n, right = int(named.sum()), int(np.count_nonzero(named & (guess == own)))
             as_released = int(np.count_nonzero(named & (own == shown)))
-            chance = n * float(count.max()) / len(own)
+            chance = n * commonest
             yield TurnedBack(f"'{name}'", len(own), altered, n, right, as_released, chance)
 
 
@@ -161,9 +166,11 @@ def _likeliest(levels: np.ndarray, level: np.ndarray, count: np.ndarray, shown: 
     slope = np.cov(own, shown, ddof=0)[0, 1] / own.var() if len(levels) > 1 else 1.0
     expected = shown.mean() + slope * (levels - own.mean())
     variance = float(np.mean((shown - expected[level]) ** 2))
+    if not (np.isfinite(slope) and slope > 0 and np.isfinite(variance) and variance > 0):
+        return np.full(len(own), np.nan)
     above = np.searchsorted(expected, shown).clip(1, max(len(levels) - 1, 1))
     best, guess = np.full(len(own), -np.inf), np.full(len(own), np.nan)
-    for k in np.arange(len(levels)) if len(levels) <= _FEW_LEVELS or slope <= 0 else (above - 1, above):
+    for k in np.arange(len(levels)) if len(levels) <= _FEW_LEVELS else (above - 1, above):
         with np.errstate(divide="ignore"):
             score = np.log(count[k] - (level == k)) - (shown - expected[k]) ** 2 / (2 * variance)
         better = score > best

@@ -121,7 +121,12 @@ _WEIGHT_NAME = re.compile(
     re.IGNORECASE,
 )
 _IMPLIED_DECIMALS = re.compile(r"[hm]?v005s?|d005s?", re.IGNORECASE)  # six of them, in weights of health surveys
-_NO_WEIGHT = re.compile(r"birth|body|kg|kilo|lbs?\b|pound|gram", re.IGNORECASE)
+_NO_WEIGHT = re.compile(
+    r"birth|body|kg|kilo|lbs?\b|pound|gram|k(ö|oe)rper|geburt|klasse|gruppe|expen|food", re.IGNORECASE
+)
+_NUMBERS_SOMEBODY = re.compile(
+    r"(pers\w*|house\w*|hh|fam\w*|resp\w*)_?(id|nr|no|num|number|key)\d*($|_)", re.IGNORECASE
+)
 _LEAST_DISTINCT = 50  # distinct values from which a column may be a weight by its values alone
 _HEAPED = 0.3  # share of multiples of ten from which numbers were rounded by people, as incomes are
 _ID_NAME = re.compile(r"(^|_)(\w*id|ident\w*|serial\w*|key|uuid|recno|case(no|num)?)\d*($|_)", re.IGNORECASE)
@@ -175,12 +180,13 @@ def is_measured(column: RawColumn) -> bool:
 
     if not column.is_text:
         return bool(pa.types.is_temporal(column.values.type))
+    if _ID_NAME.search(column.name) or _UNIT_NAME.search(column.name):
+        return False
     written = [text for text in texts(column.values.slice(0, _SAMPLE)) if text not in DEFAULT_MISSING]
     if written and all(_TIME.fullmatch(text.strip()) for text in written):
         return True
-    return any(
-        len(sign) > 1 or not sign.isalpha() for sign in marked_numbers(column)
-    )  # 123A may be a number of records
+    signs = marked_numbers(column)
+    return bool(signs) and not all(sign.isalpha() for sign in signs)  # 123A and 12DE may be numbers of records
 
 
 def numbers_units(column: RawColumn, facts: Facts) -> bool:
@@ -247,6 +253,9 @@ def is_weight(column: RawColumn, facts: Facts) -> bool:
         _IMPLIED_DECIMALS.fullmatch(column.name) and len(values) and (not _whole(values) or np.median(values) > 10_000)
     )
     if not (facts.numeric and facts.n_distinct > 2 and (named or labelled_weight)):
+        return False
+    numbering = (_ID_NAME, _UNIT_NAME, _NUMBERS_SOMEBODY)
+    if _whole(values) and any(pattern.search(column.name) for pattern in numbering):
         return False
     if _NO_WEIGHT.search(column.name) or _NO_WEIGHT.search(label):
         return False

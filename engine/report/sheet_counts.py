@@ -41,7 +41,6 @@ from engine.report.sheet_facts import (
 )
 from engine.report.side_by_side import compared_letters
 from engine.report.unit_counts import units_changed
-from engine.study.keys import key_path, read_key
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, stream_of
 
@@ -159,18 +158,21 @@ def _candidates(context: ReportContext, realisation: Remade) -> Candidates:
 
 def _attacked(context: ReportContext, realisation: Remade, same: int | None) -> dict[str, Attacked]:
     """The attack on the neighbours of the recommended candidate, and the checks that they fail, by letter: each is made
-    again as it would be released.  Empty where the study's key does not lie beside it."""
+    again as it would be released.  Empty where this process was not given the study's key and it does not lie beside
+    the study."""
     study, view = context.study, context.view
-    path, data, plan = key_path(study.path), realisation.data, study.plan
+    key, data, plan = study.given_key(), realisation.data, study.plan
     others = compared_letters(context) | (dict(context.also_within) if len(context.also_within) == 1 else {})
     others |= {letter: index for letter, index in context.lettered.items() if index == same}
-    found = {}
-    for letter, index in others.items() if path.exists() else ():
+    found = dict[str, Attacked]()
+    if key is None:
+        return found
+    for letter, index in others.items():
         if index == context.scenario.index:
             continue
         spec = view.scenarios[index].spec
         replicate = meant_run(study, index, view.risk, bound=context.bound, allow_partial=view.allow_partial)
-        derived = stream_of(read_key(path), spec, data, replicate)
+        derived = stream_of(key, spec, data, replicate)
         made = remake(data, question_of(plan, data, ()), spec, derived)
         release = RecordRelease(ReleasedTable(data), made.tables, plan, spec)
         failed = tuple(check for check in checks(made, release, plan) if check.holds is False)

@@ -111,7 +111,8 @@ def _changes(run: RecordRelease) -> list[tuple[np.ndarray, int]]:
 def _runs(study: Study, release: RecordRelease, index: int, replicates: list[int]) -> Iterator[RecordRelease]:
     """Runs of a candidate, drawn again down to records."""
     spec, data = study.scenarios[index].spec, release.data
-    key, method, setting = read_key(key_path(study.path)), mechanism(spec.mechanism), setting_of(spec, study.plan, data)
+    key = study.given_key() or read_key(key_path(study.path))
+    method, setting = mechanism(spec.mechanism), setting_of(spec, study.plan, data)
     fitted = method.fitted(setting)
     for replicate in replicates:
         tables = method.draw_replicate(fitted, setting, stream_of(key, spec, data, replicate)).tables

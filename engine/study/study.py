@@ -19,13 +19,13 @@ from typing import Any, Self
 
 from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
-from engine.common.streams import STREAM_VERSION
+from engine.common.streams import STREAM_VERSION, key_check
 from engine.measures import MeasureCall
 from engine.plan import Plan, plan_from_toml, plan_to_toml
 from engine.release.scenarios import Progress, Scenario, Scenarios
 from engine.study import lease, runs, subject
 from engine.study.database import Connection, Database, new_in_memory, write_new
-from engine.study.keys import key_path, write_key
+from engine.study.keys import key_path, read_key, write_key
 from engine.study.lease import Lease, WriterTask
 from engine.study.runs import AggregateCache, Runs, ScenarioTable
 from engine.study.subject import Choices, Notes, Subject
@@ -114,6 +114,15 @@ class Study:
         self.close()
 
     # -- what it is about --------------------------------------------------------------------------------------------
+
+    def given_key(self) -> bytes | None:
+        """The study key that this process was given, else that of the file beside the study; None where neither is the
+        key that the study was made with."""
+        if self.key is not None:
+            return self.key
+        path = key_path(self.path)
+        key = read_key(path) if path.exists() else None
+        return key if key is not None and self.about["key_check"] == key_check(key) else None
 
     @property
     def in_memory(self) -> bool:

@@ -225,7 +225,8 @@ def record_scenarios(
             fitted[fit] = made.fitted(setting)
         drawn = made.draw_replicate(fitted[fit], setting, bytes(32))
         if change is not None:
-            more = (made.draw_replicate(fitted[fit], setting, bytes([n] * 32)) for n in range(1, _IDLE))
+            again = range(1, 1 if any(change) else _IDLE)  # one that changes a record settles it
+            more = (made.draw_replicate(fitted[fit], setting, bytes([n] * 32)) for n in again)
             change.append(any(one.status != RunStatus.NOOP for one in chain([drawn], more)))
         if tell is not None:
             own = made.remarks(fitted[fit], setting, drawn) if made.remarks is not None else ()

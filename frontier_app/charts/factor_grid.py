@@ -18,6 +18,7 @@ _WITHIN = ("#0A5587", "#2475AB", "#8FBEDD")
 _OVER = ("#F4DCCB", "#E3A87E", "#C9733A")
 _PLAIN = ("#E3E7EB", "#C6CDD4", "#98A3AE")
 """Shades of cells within the limit (darker is safer), over it (darker is riskier), and without a limit."""
+_GREY, _UNTOLD = "#B8C0C8", 1.2  # of cells with too few runs to tell, beyond the scale
 _ROW, _LOW_ROW = 44, 26  # pixels of a row where there are few, and where there are more
 FEW = 8
 """Rows of a grid that have room for two lines."""
@@ -28,15 +29,18 @@ def factor_grid(
     grid: Grid,
     risk: np.ndarray,
     within: np.ndarray | None,
+    known: np.ndarray,
     cells: Sequence[str],
     hover: Sequence[str],
     label: Callable[[Factor, str], str],
 ) -> Figure:
     """The grid: ``risk`` colours, ``cells`` and ``hover`` are each candidate's words, ``label`` words a factor's
-    value; ``within`` marks candidates that meet the limit (None where there is none)."""
+    value; ``within`` marks candidates that meet the limit (None where there is none), among those of which it is
+    ``known``."""
     from plotly.graph_objects import Figure
 
-    shades = _shades(risk, within)
+    shades = _shades(np.where(known, risk, np.nan) if within is not None else risk, within)
+    shades[np.isnan(shades) & ~np.isnan(risk)] = _UNTOLD
     across, down = _edges(grid.columns, grid.cells.shape[1]), _edges(grid.rows, grid.cells.shape[0])
     shape = (len(down) - 1, len(across) - 1)
     z, words = np.full(shape, np.nan), np.full(shape, "", object)
@@ -62,7 +66,7 @@ def factor_grid(
                     "xgap": 3,
                     "ygap": 3,
                     "zmin": 0,
-                    "zmax": 1,
+                    "zmax": _UNTOLD,
                     "showscale": False,
                     "colorscale": _scale(_PLAIN, _PLAIN) if within is None else _scale(_WITHIN, _OVER),
                 }
@@ -74,8 +78,8 @@ def factor_grid(
 
 
 def _scale(low: Sequence[str], high: Sequence[str]) -> list[tuple[float, str]]:
-    stops = [0, 0.25, 0.5, 0.5, 0.75, 1]
-    return list(zip(stops, (*low, *high), strict=True))
+    stops = [0, 0.25, 0.5, 0.5, 0.75, 1, 1, _UNTOLD]
+    return [(stop / _UNTOLD, shade) for stop, shade in zip(stops, (*low, *high, _GREY, _GREY), strict=True)]
 
 
 def _shades(risk: np.ndarray, within: np.ndarray | None) -> np.ndarray:

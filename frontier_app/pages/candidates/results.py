@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from math import prod
 
 import numpy as np
 import streamlit as st
@@ -27,7 +28,7 @@ from frontier_app.widgets import elements, recommendation
 from frontier_app.wording import mechanisms, text
 from frontier_app.wording.markup import markdown, stacked
 
-_MOST = 200  # cells of a grid
+_MOST, _MOST_CELLS = 200, 2_000  # candidates of a grid, and its cells where combinations are missing
 _ROLES = {"S": "swapped (S)", "F": "equal (F)", "C": "different (C)", "U": "free (U)"}
 
 
@@ -41,34 +42,36 @@ def results(study: Study, view: RiskUtilityMap, plan: Plan | None, add: Callable
     where = np.flatnonzero(codes == names.index(chosen))
     bound = recommendation.rule(study, view, state.get().look).bound
     within = None if bound is None else view.meets(bound)[where]
-    risk = view.risk_loss[where]
-    call = view.measures[view.risk]
+    known = ~np.isnan(view.bounded_risk[where])
+    if len(where) > _MOST:
+        _many(study, view, where, within, known, by_role=chosen == RANDOM_SWAP)
+        return
+    specs = [view.scenarios[i].spec for i in where.tolist()]
+    found = factors(specs)
+    if not found or prod(len(factor.values) for factor in found) > _MOST_CELLS:
+        st.caption(f"{text.plural(len(where), 'candidate')}: Explore lists {'it' if len(where) == 1 else 'them'}.")
+        return
+    risk, call = view.risk_loss[where], view.measures[view.risk]
     unit = f", % of {call.measure.share_of}" if call.measure.share_of else ""
     st.markdown(markdown("**{}{}**, mean of the runs", text.measure_name(call), unit))
-    if bound is not None:
+    told = Words(specs, found)
+    letters = {index: letter for letter, index in recommendation.letters_of(study, view)}
+    if bound is not None and within is not None:
         limit = figure_words(call, map_data.value_of(view, view.risk, bound))
+        open_ones = "" if known.all() else " Grey has too few runs to tell."
         st.caption(
-            f"Blue meets the limit of {limit}, the darker the safer; orange does not. Here"
+            f"Blue meets the limit of {limit}, the darker the safer; orange does not.{open_ones} Here"
             f" {bound_is_on(study.plan.decision)}."
         )
-    if chosen == RANDOM_SWAP and len(where) > _MOST:
-        _by_role(view, where, within)
-        return
-    found = factors([view.scenarios[i].spec for i in where.tolist()])
-    if len(where) > _MOST or not found:
-        st.caption(f"{text.plural(len(where), 'candidate')}: Explore lists them.")
-        return
-    told = Words([view.scenarios[i].spec for i in where.tolist()], found)
-    letters = {index: letter for letter, index in recommendation.letters_of(study, view)}
-    if within is not None:
-        if (deciding := decided(found, within)) is not None:
+        if (deciding := decided(found, within, known)) is not None:
             st.markdown(markdown("{}", words(_deciding(told, deciding))))
-        if (crossing := between(found, within)) is not None:
+        if (crossing := between(found, within, known)) is not None:
             _offer(chosen, crossing, plan, add)
     laid = grid(found, risk)
     cells = [_cell(view, i, letters.get(i, ""), low=len(laid.cells) > FEW) for i in where.tolist()]
+    hover = [map_data.words(view, i) for i in where.tolist()]
     elements.chart(
-        factor_grid(laid, risk, within, cells, [map_data.words(view, i) for i in where.tolist()], told.value),
+        factor_grid(laid, risk, within, known, cells, hover, told.value),
         "factor-grid",
         f"Risk of {text.plural(len(where), 'candidate')} by {text.listed(list(map(told.title, found)))}",
     )
@@ -85,13 +88,29 @@ def _cell(view: RiskUtilityMap, index: int, letter: str, *, low: bool) -> str:
     return "  ".join(parts) if low else stacked(parts)
 
 
-def _by_role(view: RiskUtilityMap, where: np.ndarray, within: np.ndarray | None) -> None:
-    """How many candidates meet the limit by what they do with each attribute."""
-    if within is None:
-        st.caption(f"{text.plural(len(where), 'candidate')}: set a limit to see which swaps meet it.")
+def _many(
+    study: Study,
+    view: RiskUtilityMap,
+    where: np.ndarray,
+    within: np.ndarray | None,
+    known: np.ndarray,
+    *,
+    by_role: bool,
+) -> None:
+    """How many of very many candidates meet the limit by what they do with each attribute."""
+    counted = text.plural(len(where), "candidate")
+    if not by_role:
+        st.caption(f"{counted}: Explore lists them.")
         return
+    if within is None:
+        st.caption(f"{counted}: set a limit to see which swaps meet it.")
+        return
+    st.markdown(markdown("**Candidates within the limit**, by what is done with each attribute"))
+    unknown = "" if known.all() else f" {int((~known).sum()):,} have too few runs to tell and are not counted."
+    st.caption(f"The darker, the larger the share; {bound_is_on(study.plan.decision)}.{unknown}")
     codes, roles = view.scenarios.coded("roles")
-    counts = role_counts(view.scenarios[0].spec.attributes.names, roles, codes[where], within)
+    names = view.scenarios[0].spec.attributes.names
+    counts = role_counts(names, roles, codes[where][known], within[known])
     elements.chart(
         role_grid(counts, _ROLES), "factor-grid", "Candidates within the limit by attribute and by what is done with it"
     )
@@ -149,28 +168,25 @@ def _offer(name: str, crossing: Between, plan: Plan | None, add: Callable[[Plan,
     )
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(markdown("{}", words(told)))
-        grown = None if plan is None else with_rate(plan, name, crossing.factor.name, crossing.rate)
-        if grown is not None and add is not None:
-            st.button(
-                f"Try {percent(crossing.rate)}",
-                key="try-rate",
-                icon=":material/add:",
-                on_click=add,
-                args=(grown, f"{percent(crossing.rate)} is tried too"),
-            )
+        grown = None if plan is None else with_rate(plan, name, crossing)
+        label = f"Try {percent(crossing.rate)}"
+        if grown and add and st.button(label, key="try-rate", icon=":material/add:"):
+            add(grown, f"{percent(crossing.rate)} is tried too")
+            st.rerun()
 
 
-def with_rate(plan: Plan, name: str, parameter: str, rate: str) -> Plan | None:
-    """The plan with one more rate of a mechanism; None where it has that already, or names no rates of it."""
+def with_rate(plan: Plan, name: str, crossing: Between) -> Plan | None:
+    """The plan with one more rate of a mechanism, between two that it names; None where it does not name both."""
+    both, rate = {crossing.over, crossing.within}, crossing.rate
     if name == RANDOM_SWAP:
-        rates = (*plan.space.rates, rate)
-        return None if rate in plan.space.rates else edit_plan(plan, rates=sorted(rates, key=Decimal))
+        if not (plan.swaps_at_random and both <= set(plan.space.rates)):
+            return None
+        return edit_plan(plan, rates=sorted((*plan.space.rates, rate), key=Decimal))
     entries = []
     for entry in plan.mechanisms:
-        values = dict(entry.grid).get(parameter, ())
-        if entry.name == name and values and rate not in values:
+        values = dict(entry.grid).get(crossing.factor.name, ())
+        if entry.name == name and both <= set(values):
             more = tuple(sorted((*values, rate), key=Decimal))
-            grid = tuple((key, more if key == parameter else old) for key, old in entry.grid)
-            entry = replace(entry, grid=grid)
+            entry = replace(entry, grid=tuple((k, more if k == crossing.factor.name else v) for k, v in entry.grid))
         entries.append(entry)
     return None if tuple(entries) == plan.mechanisms else replace(plan, mechanisms=tuple(entries))

@@ -264,7 +264,8 @@ def results() -> None:
 
 def _grid() -> None:
     with elements.errors_shown(), actions.opened() as study:
-        view = actions.the_map(None, None, False)
+        look = state.get().look
+        view = actions.the_map(look.risk, look.utility, look.partial)
         assert study is not None and view is not None
         grid.results(study, view, state.get().plan, actions.change)
 

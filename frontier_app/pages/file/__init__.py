@@ -1,1 +1,1 @@
-"""The File page, part by part."""
+"""The page Data, part by part."""

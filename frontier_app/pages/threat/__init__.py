@@ -1,1 +1,1 @@
-"""The Threat page, part by part."""
+"""The page Intruder and uses, part by part."""

@@ -93,6 +93,15 @@ def test_what_no_public_bundle_may_hold_is_told_before_a_run(here: Path, capsys:
     assert "'pay'" in capsys.readouterr().out
 
 
+def test_a_column_to_drop_and_to_keep_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("sex,region\n1,2\n2,1\n")
+    assert main(["plan", "init", "a.csv", "--drop", "region", "--carry", "region", "--out", "a.toml"]) == 2
+    assert "'region' is named under --drop and to be kept" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("use", [("--carry", "when"), ("--cut", "when=20,60"), ("--weight", "when")])
 def test_a_use_that_options_name_wins_over_a_first_guess(here: Path, use: tuple[str, str]) -> None:
     (here / "when.csv").write_text(

@@ -261,6 +261,22 @@ def test_a_weight_that_rises_with_the_households_numbers_none() -> None:
     assert {"HHWT", "factor_exp"} <= set(first_plan(raw).data.carry)
 
 
+@pytest.mark.parametrize("name", ["w1_personid", "w_person_id", "w1_pers_nr", "w1_hh_id", "coeff_id"])
+def test_a_number_of_persons_or_households_named_like_a_weight_is_none(name: str) -> None:
+    columns = persons(20, 6, np.random.default_rng(4))
+    n = len(columns["outer"])
+    raw = table_of({**columns, name: np.arange(n) + 10_001})
+    plan = first_plan(raw)
+    assert name not in plan.data.carry and plan.data.weight != name
+    assert accept_all(raw, plan, dependencies(raw), lambda p: p.certain).plan.data.weight != name
+
+
+@pytest.mark.parametrize("name", ["koerpergewicht", "gewichtsklasse", "factor_expenses", "fexp_food"])
+def test_weights_of_bodies_classes_and_expenses_are_no_survey_weights(name: str) -> None:
+    raw = table_of({"sex": np.tile([1, 2], 60), name: np.tile([1, 2, 3, 4, 5, 6], 20)})
+    assert name not in first_plan(raw).data.carry
+
+
 def test_a_weight_of_whole_numbers_that_all_differ_is_no_id() -> None:
     columns = persons(20, 6, np.random.default_rng(4))
     raw = table_of({**columns, "PWSSWGT": np.random.default_rng(5).permutation(len(columns["sex"])) * 13577 + 10**6})
