@@ -176,16 +176,17 @@ def _offer(name: str, crossing: Between, plan: Plan | None, add: Callable[[Plan,
 
 
 def with_rate(plan: Plan, name: str, crossing: Between) -> Plan | None:
-    """The plan with one more rate of a mechanism, between two that it names; None where it does not name both."""
+    """The plan with one more rate of a mechanism, between two that it names; None where it does not name both, or
+    has that rate already."""
     both, rate = {crossing.over, crossing.within}, crossing.rate
     if name == RANDOM_SWAP:
-        if not (plan.swaps_at_random and both <= set(plan.space.rates)):
+        if not (plan.swaps_at_random and both <= set(plan.space.rates)) or rate in plan.space.rates:
             return None
         return edit_plan(plan, rates=sorted((*plan.space.rates, rate), key=Decimal))
     entries = []
     for entry in plan.mechanisms:
         values = dict(entry.grid).get(crossing.factor.name, ())
-        if entry.name == name and both <= set(values):
+        if entry.name == name and both <= set(values) and rate not in values:
             more = tuple(sorted((*values, rate), key=Decimal))
             entry = replace(entry, grid=tuple((k, more if k == crossing.factor.name else v) for k, v in entry.grid))
         entries.append(entry)

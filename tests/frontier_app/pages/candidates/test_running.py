@@ -172,6 +172,7 @@ def test_results_are_a_grid_and_a_rate_between_is_added_in_one_click(swept: Call
     assert any("The limit lies between" in part.value for part in made.markdown)
     press(made, "try-rate")
     assert len(made.session_state["frontier"].plan.space.rates) == 3 and has_button(made, "begin-more")
+    assert not has_button(made, "try-rate"), "it is in the plan"
 
 
 def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
