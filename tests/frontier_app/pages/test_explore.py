@@ -322,7 +322,7 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
         labels = study.scenarios.labels()
         view = risk_utility_map(study)
     risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
-    jobs.start_recheck(at, labels, 10_000, risk, utility)
+    jobs.start_recheck(at, labels, 100_000, risk, utility)
     until = time.monotonic() + 60
     while jobs.recheck_job(at).done == 0 and time.monotonic() < until:
         time.sleep(0.05)
@@ -331,7 +331,7 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
     while jobs.recheck_job(at).busy and time.monotonic() < until:
         time.sleep(0.05)
     job = jobs.recheck_job(at)
-    assert job.state == "cancelled" and 0 < job.done < job.total == len(labels) * 10_000
+    assert job.state == "cancelled" and 0 < job.done < job.total == len(labels) * 100_000
     made = explored(at)
     assert any("stopped after" in info.value for info in made.info)
 
