@@ -115,7 +115,7 @@ def page() -> None:
     data = elements.with_data("Open data first; the plan says what is tried on them.")
     if data is None:
         with top:
-            st.title("Candidates", anchor=False)
+            running.without_data()
         return
     plan_status.shown(now.plan)
     left, right = st.columns([2, 3] if swept else [3, 2], gap="large")

@@ -20,6 +20,7 @@ from engine.sweeps.adaptive import most_runs
 from frontier_app.charts import maps
 from frontier_app.pages.candidates import results as grid
 from frontier_app.session import actions, jobs, state
+from frontier_app.session.workspace import Workspace
 from frontier_app.widgets import elements, job_watcher, plan_size, plan_status
 from frontier_app.widgets.plan_status import departing
 from frontier_app.wording import mechanisms, text
@@ -39,7 +40,7 @@ def heading(plan: Plan | None, data: Microdata) -> None:
     row = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="heading")
     row.title(_title(job, plan, data), anchor=False, width="content")
     if job.busy:
-        job_watcher.watch(lambda: jobs.status(at), _progress_words, lambda: jobs.cancel(at), "stop-sweep")
+        _watch(at)
         return
     if job.state == "failed":
         elements.show_error(f"the last sweep stopped: {job.message}")
@@ -82,17 +83,27 @@ def _title(job: jobs.Job, plan: Plan | None, data: Microdata) -> str:
     return f"{text.plural(n, 'candidate')}, {'sweeping' if job.busy else runs}"
 
 
+def _watch(at: Workspace) -> None:
+    """The progress of the sweep, and a way to stop it."""
+    job_watcher.watch(lambda: jobs.status(at), _progress_words, lambda: jobs.cancel(at), "stop-sweep")
+
+
 def without_data() -> None:
-    """The page without data: the results of a study that is open alone, or what is missing."""
+    """The page without data that the plan codes: the sweep under way and the results of a study, or what is missing."""
     now = state.get()
     if now.workspace is None or actions.own_study() is None:
         st.title("Candidates", anchor=False)
-        elements.empty_page("Open data first; the plan says what is tried on them.", "data", "Open data")
+        if now.raw is None:
+            elements.empty_page("Open data first; the plan says what is tried on them.", "data", "Open data")
         return
     job = jobs.status(now.workspace)
     st.title("Candidates of this study", anchor=False)
-    _told(job)
-    elements.needs_data("To go on, the sweep needs")
+    if job.busy:
+        _watch(now.workspace)
+    else:
+        _told(job)
+        if now.raw is None:
+            elements.needs_data("To go on, the sweep needs")
     results()
 
 

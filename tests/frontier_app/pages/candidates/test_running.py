@@ -189,3 +189,16 @@ def test_a_stop_is_answered_at_once(swept: Callable[..., Workspace]) -> None:
         assert study.lease.beat(40), "the writer is told"
         assert jobs.status(at).state == "stopping"
         study.lease.release("cancelled")
+
+
+def test_a_sweep_can_be_stopped_where_its_data_are_not_open(swept: Callable[..., Workspace]) -> None:
+    at = swept()
+    assert at.study is not None
+    with Study.open(at.study) as study:
+        study.acquire_lease(100, 40)
+        made = _open(at)
+        state = made.session_state["frontier"]
+        made.session_state["frontier"] = replace(state, raw=None)
+        made.run()
+        assert not made.exception and has_button(made, "stop-sweep")
+        study.lease.release("cancelled")
