@@ -212,6 +212,8 @@ def obstacles(
         if (records := float(runs.values[row, limit.column])) > limit.at_most
     ]
     standing += over_edit_limits(view, int(runs.scenario[row]))
+    if fresh is not None and view.single_runs is None:
+        standing += _fresh_over_edit_limits(view, fresh)
     standing += _not_safer(view, "mean", mean)
     needed = runs_needed(probability if probability is not None else Fraction(1, 2))
     if len(losses) < needed:
@@ -249,6 +251,16 @@ def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
         statement("over_edit_limit", of=of, rule=limit.rule, records=records, at_most=limit.at_most, share=share)
         for limit, records in zip(view.edit_limits, view.of_rules[index].tolist(), strict=True)
         if records > limit.at_most
+    ]
+
+
+def _fresh_over_edit_limits(view: RiskUtilityMap, fresh: Results) -> list[Statement]:
+    """Return the limits of edit rules that fresh runs are over on average."""
+    values = fresh.values[fresh.counted(view.allow_partial)]
+    return [
+        statement("over_edit_limit", of="fresh", rule=limit.rule, records=mean, at_most=limit.at_most, share=None)
+        for limit in view.edit_limits
+        if len(values) and (mean := float(values[:, limit.column].mean())) > limit.at_most
     ]
 
 

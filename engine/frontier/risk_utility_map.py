@@ -312,7 +312,8 @@ class RiskUtilityMap:
         return (
             "every candidate with enough runs is over a limit of an edit rule; of the nearest, "
             f"{self.scenarios[nearest].label}, {self.of_rules[nearest, worst]:,.4g} records break '{rule}', wanted at "
-            f"most {at_most:,}. Raise at_most in the plan, or set refuse = true where the mechanism can obey it"
+            f"most {at_most:,}. Raise at_most in the plan of a new study, or set refuse = true where the mechanism can "
+            "obey it"
         )
 
     def _none_to_choose(self) -> UsageError:

@@ -19,6 +19,7 @@ from engine.common.errors import UsageError
 from engine.data.domain import EditRule
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.decision.choice import choose, pick
+from engine.decision.gate import obstacles
 from engine.measures import MEASURES
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, MechanismPlan, Plan, SpacePlan, plan_to_toml
 from engine.plan import edit_plan as edit_plan_of_meaning
@@ -474,6 +475,9 @@ def test_a_candidate_over_the_limit_of_a_rule_is_not_within_the_limit_on_risk(
         found = [each for each in chosen.record["obstacles"] if each["kind"] == "over_edit_limit"]
         assert {each["values"]["rule"] for each in found} == {TOWN_HOMES.name}
         assert found[-1]["values"]["records"] == counts[most] and found[-1]["values"]["at_most"] == at_most
+        again = obstacles(view, study.runs.of([least]), 0, bound=None, probability=None, fresh=study.runs.of([most]))
+        on_fresh = [each.values["records"] for each in again if each.values.get("of") == "fresh"]
+        assert on_fresh == ([counts[most]] if probability == "mean" else []), "fresh runs are held against it too"
         row = int(np.flatnonzero((results.scenario == most) & (results.replicate == chosen.replicate))[0])
         first = np.flatnonzero(within[most])
         assert chosen.replicate == (first[0] + 1 if len(first) else 1)
