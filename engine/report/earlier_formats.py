@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from engine.common.errors import EngineError
 from engine.common.untrusted import parse, plain_json
@@ -21,6 +21,57 @@ COARSE = (
     "An earlier version made this bundle and told some figures coarsely or not at all: these are left out here and "
     "stand in the documents of the bundle."
 )
+
+
+@dataclass(frozen=True)
+class _Range:
+    low: float
+    high: float | None
+    about: bool = False
+
+
+@dataclass(frozen=True)
+class _Change:
+    kind: Literal["percentage", "mean", "correlation", "association", "coefficient", "cell"]
+    table: str
+    level: str
+    weighted: bool
+    n: int | None
+    before: float | None
+    relative: _Range | None
+    errors: _Range | None
+    flagged: bool
+
+
+@dataclass(frozen=True)
+class _Rate:
+    policy: Literal["", "withheld", "told"] = ""
+    asked: str = ""
+    share: float | None = None
+    step: str = "exact"
+    counts: str = "exact"
+    attacked: bool = False
+
+
+@dataclass(frozen=True)
+class _Left:
+    """Fields that format 4 has not, held to the types that they had."""
+
+    members_rate: _Rate = _Rate()
+    changes: tuple[_Change, ...] = ()
+    plan_changes: tuple[tuple[str, str], ...] = ()
+    withheld: bool = False
+    tells_rate: bool = False
+    state_words: str = ""
+    combinations: int = 0
+    cells: int = 0
+    ones: int = 0
+    twos: int = 0
+    platform: tuple[tuple[str, str], ...] = ()
+    stream_version: int = 1
+
+
+_TYPED = {field.name for field in fields(_Left)}
 
 
 @dataclass(frozen=True)
@@ -75,17 +126,13 @@ _GONE_SINCE_3 = {
     "certificate": ("platform", "stream_version"),
 }
 """The same of formats 1 to 3."""
-_TEXTS = {
-    "bound", "by", "by_tables", "told", "plan_changes", "policy", "asked", "step", "counts", "kind", "table", "level",
-    "title", "severity", "of", "why", "published", "state_words", "platform",
+_TEXTS = {"bound", "by", "by_tables", "told", "kind", "title", "severity", "of", "why", "published"}
+_NUMBERS = {"moved_low", "moved_high"}
+_PARTS = _TEXTS | _NUMBERS | {
+    "hellinger", "hellinger_large", "fewest", "small_cells", "moved", "least", "mean", "most", "released", "of_utility",
+    "attributes", "extent", "records", "certain", "n", "named", "right", "guessed", "outright", "altered",
 }  # fmt: skip
-_PARTS = _TEXTS | {
-    "hellinger", "hellinger_large", "fewest", "small_cells", "moved", "moved_low", "moved_high", "least", "mean",
-    "most", "released", "of_utility", "attributes", "extent", "records", "certain", "n", "named", "right", "guessed",
-    "outright", "altered", "share", "attacked", "weighted", "before", "relative", "errors", "flagged", "low", "high",
-    "about",
-}  # fmt: skip
-"""Names of the parts of these fields, and those of texts."""
+"""Names of the parts of the other fields, those of texts and those of one number."""
 
 
 def read_plain(text: str, where: str) -> Any:
@@ -111,7 +158,11 @@ def _as_format_4(plain: dict[str, Any], where: str) -> dict[str, Any]:
     for place, names in (_GONE_SINCE_3 | (_GONE if number < 3 else {})).items():
         for record in _records(plain, place.split(".") if place else []):
             for name in names:
-                _check_parts(record.pop(name, None), name, where)
+                value = record.pop(name, None)
+                if name in _TYPED:
+                    parse(_Left, {} if value is None else {name: value}, where)
+                else:
+                    _check_parts(value, name, where)
     if number == 3:
         return plain | {"format": 4}
     advice, approved = (_record(plain.get(name)) for name in ("recommendation", "approved"))
@@ -176,6 +227,8 @@ def _records(value: Any, place: list[str]) -> Iterator[dict[str, Any]]:
 
 def _check_parts(value: Any, name: str, where: str) -> None:
     """Refuse parts of a field that it never had, and a text where it had none."""
+    if name in _NUMBERS and not isinstance(value, int | float | None):
+        raise EngineError(f"{where} cannot be read: '{name}' holds no number")
     if isinstance(value, list):
         for part in value:
             _check_parts(part, name, where)

@@ -98,6 +98,11 @@ def test_a_chairs_bundle_verifies_beside_it(tmp_path: Path) -> None:
     [
         (("members_rate",), {"policy": "withheld", "seed": 1}),
         (("utility", "changes"), [{"kind": "cell", "seed": 1}]),
+        (("utility", "changes"), [{"kind": "key"}]),
+        (("utility", "changes"), [[17, 3], [9, 1]]),
+        (("members_rate", "policy"), "/home/me/k"),
+        (("threat", "combinations"), [17, 3, 9, 1]),
+        (("utility", "distance", "moved_low"), [17, 3]),
         (("utility",), []),
         (("map", "tells_rate"), "x7f3"),
         (("measures",), ["x7f3"]),
