@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from engine.bundle import leaks
-from engine.bundle.attack import attack, attack_streamed, compare_tables, guess_originals, name_units, told_words
+from engine.bundle.attack import attack
 from engine.bundle.folder import check_new, new_folder, sha256, write_sums
 from engine.bundle.readers import ALL, SUMS, Refused, Tier, check_files, tiers_of
 from engine.bundle.released_files import refuse_original
@@ -18,10 +18,9 @@ from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.output import Message, Report
 from engine.data.microdata import RawTable
 from engine.decision.states import check_unaltered, decision_status
-from engine.decision.verdict_log import STREAMED, VERDICT
+from engine.decision.verdict_log import VERDICT
 from engine.plan.entries import check_include, rate_range
 from engine.release.scenarios import RunStatus
-from engine.report.detected import release_verdict
 from engine.report.documents import why_no_pdf
 from engine.report.write import write_board, write_copy
 from engine.study.decision_log import WHOLE, append, entries, seal_words
@@ -167,37 +166,12 @@ def _warnings(source: ExportSource | StreamedSource, tiers: tuple[Tier, ...]) ->
     return messages
 
 
-_UNATTACKED = "all attacks are made before a public or a board's export; these before every export"
-
-
 def _write(source: ExportSource | StreamedSource, out: Path, tier: str, tiers: tuple[Tier, ...], say: Report) -> Path:
-    attack_result: dict[str, Any]
     if isinstance(source, ExportSource):
-        if {Tier.PUBLIC, Tier.BOARD} & set(tiers):
-            say(Message("step", "attacking the release itself"))
-            attack_result = attack(source)
-            if attack_result["misfits"]["telling"]:
-                say(Message("warning", f"{attack_result['misfits']['why']}; the board's memo says so"))
-            verdict = release_verdict(source.remade, source.study.plan)
-        else:
-            verdict = None
-            attack_result = {
-                "made": False,
-                "why": _UNATTACKED,
-                "units": name_units(source),
-                "several_tables": compare_tables(source),
-                "guessed": guess_originals(source),
-            }
-        words, is_warning = told_words(attack_result, verdict)
-        if words:
-            say(Message("warning" if is_warning else "note", f"{words} The board's memo says so."))
         refuse_original(source.tables, source.data)
     else:
         refuse_original_cells(source)
-        attack_result = attack_streamed(source)
-        if attack_result["guessed"]["telling"]:
-            say(Message("warning", attack_result["guessed"]["why"]))
-        say(Message("note", STREAMED))
+    attack_result = attack(source, bool({Tier.PUBLIC, Tier.BOARD} & set(tiers)), say)
     search = leaks.search_of(source, out)
     published = {Tier.PUBLIC.value: ".", ALL: Tier.PUBLIC.value}.get(tier)
     with new_folder(out, public=[published] if published else ()) as (hidden, finish):

@@ -43,7 +43,7 @@ def tiers_of(text: str) -> tuple[Tier, ...]:
     return (Tier(text),)
 
 
-Attack = Literal["keys", "undoing", "order", "identifiers", "recodes", "misfits", "guessed"]
+Attack = Literal["keys", "order", "identifiers", "recodes", "misfits", "guessed"]
 
 
 class Refused(EngineError):

@@ -92,10 +92,9 @@ class Mechanism:
     has changed on all attributes that it exchanges, ``exchanges`` that it moves the values of all altered attributes as
     one and makes none, ``agree_by`` names the parameter with the attributes on which partners agree, joined by + (after
     a | further lists, any of which may do), ``redraws_levels`` that it draws the levels of each key for itself, where
-    others move all keys as one, ``redrawable`` that whoever guesses the key can draw its pairs again and undo it,
-    ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses, ``whole_units`` that it moves units
-    (households) and never a record alone.  ``remarks(prepared, setting, drawn)`` gives sentences about a candidate
-    after one draw on trial, before it is run.
+    others move all keys as one, ``refuses_pairs`` that it makes no pair that an edit rule of the domain refuses,
+    ``whole_units`` that it moves units (households) and never a record alone.  ``remarks(prepared, setting, drawn)``
+    gives sentences about a candidate after one draw on trial, before it is run.
     """
 
     name: str
@@ -117,7 +116,6 @@ class Mechanism:
     partners_differ: bool = False
     redraws_levels: bool = False
     exchanges: bool = False
-    redrawable: bool = False
     altered_by: str = ""
     agree_by: str = ""
     refuses_pairs: bool = False

@@ -509,6 +509,5 @@ SWAP = Mechanism(
     batched=BatchedDraw(preparing, streams, records_of_pairs),
     partners_differ=True,
     exchanges=True,
-    redrawable=True,
     refuses_pairs=True,
 )

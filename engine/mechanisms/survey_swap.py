@@ -398,5 +398,4 @@ SURVEY_SWAP = Mechanism(
     agree_by="boundary",
     exchanges=True,
     refuses_pairs=True,
-    redrawable=True,
 )

@@ -554,6 +554,5 @@ TRS = Mechanism(
     exchanges=True,
     refuses_pairs=True,
     whole_units=True,
-    redrawable=True,
     remarks=remarks,
 )

@@ -369,15 +369,12 @@ def _attacked(attack: Mapping[str, Any] | None) -> list[str]:
     """Details of the attack where the analyst's bundle holds them."""
     if not attack:
         return []
-    undoing = attack.get("undoing", {})
     sentences = []
-    if undoing.get("tried"):
+    if attack.get("keys") and attack.get("order"):
         sentences.append(
-            f"{undoing['tried']:,} guesses of small keys and rates did not undo the swap; the order of rows and the ids"
-            " keep nothing of the original."
+            f"No weak key was found ({attack['keys']['seeds']:,} seeds of each of several programs were tried); the"
+            " order of the rows and the ids keep nothing of the original."
         )
-    elif undoing.get("why"):
-        sentences.append(f"Undoing was not tried: {undoing['why']}.")
     if attack.get("misfits", {}).get("telling"):
         sentences.append(f"The board's memo says so too: {attack['misfits']['why']}.")
     if attack.get("published_tables", {}).get("tried"):

@@ -13,16 +13,11 @@ import pytest
 
 from engine.bundle import export
 from engine.bundle.attack import (
-    FAMILIES,
     _find_identifiers,
     _find_misfits,
     _guess_keys,
     _guess_order,
-    _undo_swap,
     attack,
-    guesses,
-    old_generator,
-    stands_out,
     told_words,
     weakness,
 )
@@ -65,38 +60,15 @@ def test_keys_from_the_system_are_not(made: ExportSource) -> None:
     assert not _guess_keys(made)["succeeded"]
 
 
-def test_every_guess_is_made_once() -> None:
-    found = list(guesses(16, 30))
-    assert len({key for *_, key in found}) == len(found) > 250
-    assert all(key == FAMILIES[family](seed, 16) for family, seed, key in found)
-    assert {family for family, *_ in found} == set(FAMILIES)
-    assert len(FAMILIES["BLAKE2"](3, 32)) == len(FAMILIES["MD5"](3, 32)) == 32
-
-
-def test_the_old_generator_is_that_of_each_seed_in_turn() -> None:
-    for seed in (5, 0, 5, 2**32 - 1):
-        assert old_generator(seed).bytes(32) == np.random.RandomState(seed).bytes(32)
-        assert (old_generator(seed).permutation(50) == np.random.RandomState(seed).permutation(50)).all()
-
-
 @pytest.fixture(scope="module")
 def guessable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExportSource]:
-    """An approved study under the key that NumPy makes of seed 5, on enough records for associations to tell."""
+    """An approved study under the key that NumPy makes of seed 42."""
     folder = tmp_path_factory.mktemp("guessable")
-    raw = survey(folder, 600)
+    raw = survey(folder)
     swept(raw, plan(), folder / "household.study", SMALL_KEYS["NumPy's generator"])
     with Study.open(folder / "household.study") as study:
         approve(study, raw, label_of(study, "town"))
         return folder, export_source(study, raw, None)
-
-
-@pytest.mark.slow
-def test_a_planted_small_key_is_recovered_from_the_release(guessable: tuple[Path, ExportSource]) -> None:
-    made = guessable[1]
-    found = _undo_swap(made)
-    assert found["succeeded"] and "NumPy's generator, seed 42" in found["why"] and found["restored"] == 1.0
-    honest = _undo_swap(replace(made, replicate=made.replicate + 1))
-    assert not honest["succeeded"] and honest["keys"] > 500
 
 
 @pytest.mark.slow
@@ -110,27 +82,6 @@ def test_a_planted_small_key_blocks_the_public_export(guessable: tuple[Path, Exp
         assert [entry.event for entry in entries(study)[-2:]] == ["blocked", "blocked"]
         assert entries(study)[-1].detail["why"] == "attack: keys"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_one_guess_must_stand_out_and_restore_something() -> None:
-    scores = np.random.default_rng(1).normal(100, 1, (200, 2))
-    assert stands_out(103.5, scores) is None
-    scores[38, 1] = 112
-    assert stands_out(103.5, scores) == (38, 1)
-    assert stands_out(113.0, scores) is None, "it must be better than the release as it is"
-    assert stands_out(1.0, np.full((20, 2), 7.0)) is None
-
-
-def test_a_guess_that_stands_out_by_chance_restores_nothing_and_blocks_nothing(
-    reopened: ExportSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from engine.bundle import attack as attacks
-
-    monkeypatch.setattr(attacks, "stands_out", lambda base, scores: (7, 0))
-    monkeypatch.setattr(attacks, "_SEEDS_TRIED", 3)
-    found = _undo_swap(reopened)
-    assert not found["succeeded"] and found["restored"] < 0.5 and found["best_guess"]
-    assert found["keys"] == len(list(guesses(16, 3))), "time stops it later than after one guess"
 
 
 def test_tables_that_tell_nothing_are_said_with_the_reason(
@@ -197,20 +148,12 @@ def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
         found = _find_identifiers(export_source(study, raw, label_of(study, "town")))
         assert found["succeeded"] and found["columns"] == ["scratch"]
         with pytest.raises(Refused, match=r"column 'scratch' tells nearly every record apart.*drop it"):
-            attack(export_source(study, raw, label_of(study, "town")))
-
-
-def test_mechanisms_without_pairs_are_not_undone(tmp_path: Path) -> None:
-    raw = survey(tmp_path)
-    swept(raw, plan('\n[[mechanism]]\nname = "pram"\n'), tmp_path / "s.study")
-    with Study.open(tmp_path / "s.study") as study:
-        found = attack(export_source(study, raw, study.scenarios[0].label))
-    assert found["undoing"]["tried"] == 0
+            attack(export_source(study, raw, label_of(study, "town")), True, list[Message]().append)
 
 
 @pytest.mark.slow
 def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopened: ExportSource) -> None:
-    found = attack(reopened)["published_tables"]
+    found = attack(reopened, True, list[Message]().append)["published_tables"]
     assert found["attributes"] == found["altered"] == ("town",) and found["finds"]["attributes"]
     assert found["rate"] == pytest.approx(float(reopened.remade.changed.mean())) and found["low"] <= found["high"]
     assert sum(row["records"] for row in found["calibration"]) == 160 and found["published"] == "not known"

@@ -11,6 +11,7 @@ import pytest
 from engine.bundle import export
 from engine.bundle.attack import attack
 from engine.bundle.readers import Refused
+from engine.common.output import Message
 from engine.data.microdata import RawTable
 from engine.decision.statements import statement
 from engine.plan import plan_from_toml
@@ -76,7 +77,7 @@ def test_a_swap_that_recomputing_undoes_is_refused(
 
 def test_a_swap_of_the_finer_side_shows_who_was_altered(ages: tuple[Path, RawTable], study: Study) -> None:
     with pytest.raises(Refused, match="everybody sees by them which records were altered, and 'AGEGRP' tells what was"):
-        attack(export_source(study, ages[1], label_of(study, "AGE")))
+        attack(export_source(study, ages[1], label_of(study, "AGE")), True, list[Message]().append)
 
 
 def check_in(found: Findings) -> Check:
@@ -112,7 +113,7 @@ def test_other_swaps_of_the_same_file_are_not(
     ages: tuple[Path, RawTable], study: Study, attribute: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few_guesses(monkeypatch)
-    found = attack(export_source(study, ages[1], label_of(study, attribute)))
+    found = attack(export_source(study, ages[1], label_of(study, attribute)), True, list[Message]().append)
     assert found["recodes"] == {"tried": 1, "succeeded": False}
 
 

@@ -227,7 +227,7 @@ def test_what_a_running_export_complains_of_is_no_step(at: Workspace):
 
 @pytest.mark.parametrize(
     ("kind", "mended"),
-    [("identifiers", True), ("recodes", True), ("keys", False), ("undoing", False), ("order", False)],
+    [("identifiers", True), ("recodes", True), ("keys", False), ("order", False)],
 )
 def test_a_refusal_is_told_with_what_to_do_and_where(at: Workspace, kind: Attack, mended: bool):
     """The words are the engine's own; the button leads to where the plan can be mended."""
@@ -287,7 +287,12 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
         **{"rate": 0.1, "auc": 0.772, "precision": 0.61, "top": 0.01},
     }
     found = Verdict("tables", 1000, 10, 6.1, 1)
-    attack = {"undoing": {"tried": 800, "succeeded": False}, "published_tables": tables, "verdict": asdict(found)}
+    attack = {
+        "keys": {"succeeded": False, "seeds": 8192},
+        "order": {"succeeded": False},
+        "published_tables": tables,
+        "verdict": asdict(found),
+    }
     (folder / "analyst" / "internal" / "self-attack.json").write_text(json.dumps(attack))
     (folder / "public" / "release.csv").write_text("a\n1\n")
     (at.folder / "exports" / "x111-broken").mkdir()
@@ -297,7 +302,7 @@ def test_what_was_written_is_listed_and_zipped_on_disk(at: Workspace):
     assert "finds that town was swapped, and infers that 9.61 % of the records are altered" in shown
     assert "61 % of the 1 % of records that are most suspect are altered" in shown
     assert verdict_words(found) in shown
-    assert "800 guesses" in shown and "release.csv" in shown and "can undo the swap" in shown
+    assert "8,192 seeds" in shown and "release.csv" in shown and "can undo the swap" in shown
     (one,) = jobs.complete(at)
     archive = one.archive(Tier.PUBLIC)
     assert archive.parent == folder.parent and archive.stat().st_mode & 0o777 == 0o600
