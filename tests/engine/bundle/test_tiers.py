@@ -96,7 +96,7 @@ def test_pair_map_flags_and_manifest_tell_the_same_story(every: Path) -> None:
 
 def test_the_attack_is_written_down_and_exports_are_logged(every: Path, home: tuple[Path, RawTable]) -> None:
     found = json.loads((every / "analyst" / "internal" / "self-attack.json").read_text())
-    assert found["made"] and found["keys"] == {"succeeded": False, "seeds": 64}
+    assert found["made"] and found["keys"] == {"succeeded": False, "seeds": 8192}
     tables = found["published_tables"]
     assert tables["attributes"] == ["town"] and tables["low"] <= tables["inferred"] <= tables["high"]
     assert len(tables["calibration"]) and 0 <= tables["auc"] <= 1 and tables["precision"] is not None
