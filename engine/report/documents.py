@@ -8,7 +8,6 @@ bytes in every format.
 from __future__ import annotations
 
 import base64
-import copy
 import importlib
 import io
 import logging
@@ -18,11 +17,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
-from xml.sax.saxutils import escape, quoteattr
 
 from engine.common.errors import EngineError
 from engine.common.wording import listed
@@ -35,54 +34,44 @@ BLANK = "_" * 30
 """The line that stands for an entry to be filled in by hand."""
 LONG = 30
 """Rows of a table that stays on one page where it can; a longer one is parted."""
+_WORD = FOLDER / "memo.docx"  # page, header, footer and styles of a DOCX
 _LONG_WORD = 30  # signs of a word, such as a digest, that may be broken in a cell
-INK, GREY, BLUE, ORANGE, GREEN, RULE = "1B2430", "566171", "0067A3", "A84300", "00704F", "C4CAD2"
-"""Colours of text, marks and lines; those of text have a contrast of 5 or more on white."""
+_INK, _GREY, _BLUE, _ORANGE, _GREEN = "1B2430", "566171", "0067A3", "A84300", "00704F"
+_COLOURS = {"warn": _ORANGE, "good": _GREEN, "quiet": _GREY, "under": _GREY}
+_STRONG = {"strong", "letter", "warn", "good"}
+_PNG = "data:image/png;base64,"
+_VOID = re.compile(r"></(?:meta|col|img)>")
 
-_INLINE, _BLOCKS = "strong em span", "h1 h2 h3 p ul ol table dl figure div"
-_WORDS = f"h1 h2 h3 p li dt dd th td caption figcaption {_INLINE}"
-_CHILDREN: dict[str, frozenset[str]] = {
-    tag: frozenset(children.split())
-    for tags, children in {
-        "html": "head body",
-        "head": "meta title style",
-        "body": "header main",
-        "header": "p",
-        "main": f"{_BLOCKS} section",
-        "section div": _BLOCKS,
-        "ul ol": "li",
-        "dl": "dt dd",
-        "table": "caption colgroup thead tbody",
-        "colgroup": "col",
-        "thead tbody": "tr",
-        "tr": "th td",
-        "figure": "img figcaption",
-        _WORDS: _INLINE,
-        "title style meta col img": "",
+_BLOCKS = "h1 h2 h3 p ul table dl figure div"
+_ELEMENTS: dict[str, tuple[list[str], ...]] = {
+    tag: tuple(part.split() for part in form)
+    for tags, form in {
+        "html": ("head body", "lang", ""),
+        "head": ("meta title style", "", ""),
+        "meta": ("", "charset name content", ""),
+        "title style": ("", "", ""),
+        "body": ("header main", "", ""),
+        "header": ("p", "", ""),
+        "main": (f"{_BLOCKS} section", "", ""),
+        "section": (_BLOCKS, "", "new-page slide"),
+        "div": (_BLOCKS, "", "columns sign box caution obstacle slide"),
+        "p": ("strong span", "", "banner running foot subtitle question request lead note warning slide"),
+        "h1 h2 h3 li dt dd caption figcaption strong": ("strong span", "", ""),
+        "span": ("strong span", "", "warn good quiet under blank letter recommended within outside"),
+        "ul": ("li", "", "slide"),
+        "dl": ("dt dd", "", ""),
+        "table": ("caption colgroup thead tbody", "", "slide long"),
+        "colgroup": ("col", "", ""),
+        "col": ("", "width style", "number"),
+        "thead tbody": ("tr", "", ""),
+        "tr": ("th td", "", ""),
+        "th td": ("strong span", "scope", "number long"),
+        "figure": ("img figcaption", "", "slide"),
+        "img": ("", "src alt", ""),
     }.items()
     for tag in tags.split()
 }
-"""Elements and the elements that each may hold."""
-_ON_SLIDE = "p ul ol figure table"
-_CLASSES: dict[str, list[str]] = {
-    name: tags.split()
-    for names, tags in {
-        "banner running foot subtitle question request lead note warning": "p",
-        "warn good quiet under blank letter recommended within outside": "span",
-        "columns sign box caution obstacle": "div",
-        "new-page": "section",
-        "number": "col th td",
-        "long": "table th td",
-        "slide": f"section div {_ON_SLIDE}",
-    }.items()
-    for name in names.split()
-}
-"""Classes and the elements that may have each."""
-_ATTRIBUTES = {
-    "html": "lang", "meta": "charset name content", "col": "width style", "img": "src alt width style", "th": "scope"
-}  # fmt: skip
-_PNG = "data:image/png;base64,"
-_VOID = re.compile(r"></(?:meta|col|img)>")
+"""Elements with the elements, the attributes and the classes that each may have."""
 
 
 def html(template: str, **values: Any) -> str:
@@ -90,23 +79,21 @@ def html(template: str, **values: Any) -> str:
 
     Paragraphs and lists without words are left out; a ``<dd>`` without words is a line to be filled in by hand.  A
     ``<col>`` states its width beside the others (``width="2.5"``) and may have the class ``number``, which its cells
-    inherit; an ``<img>`` may state its share of the width (``width="60%"``).
+    inherit.
 
     Raises:
         EngineError: An unknown name, or an element, class or attribute that documents do not know.
     """
-    text = html_of(FOLDER / template, values)
+    text = html_of(FOLDER / template, values).strip()
     try:
-        root = ElementTree.fromstring(text.strip())
+        root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        line = text.strip().split("\n")[error.position[0] - 1].strip()
+        line = text.split("\n")[error.position[0] - 1].strip()
         raise EngineError(f"the template '{template}' is not well formed: {error} ('{line[:80]}')") from error
     _check(template, root)
     _without_empty(root)
     for table in root.iter("table"):
         _align(template, table)
-    for image in root.iter("img"):
-        image.set("style", f"width:{image.attrib.pop('width', '100%')}")
     for element in root.iter():
         is_empty = not len(element) and not (element.text or "").strip()
         if "blank" in _classes(element) or (element.tag == "dd" and is_empty):
@@ -127,7 +114,7 @@ def _titles(root: Element) -> dict[str, str]:
 def _without_empty(element: Element) -> None:
     for child in list(element):
         _without_empty(child)
-        if child.tag in ("p", "ul", "ol", "dl", "section") and not len(child) and not (child.text or "").strip():
+        if child.tag in ("p", "ul", "dl", "section") and not len(child) and not (child.text or "").strip():
             element.remove(child)
 
 
@@ -142,40 +129,35 @@ def _check(template: str, element: Element) -> None:
     def refuse(found: str, wanted: str) -> EngineError:
         return EngineError(f"the template '{template}' has {found}; {wanted}")
 
-    tag, allowed = element.tag, _CHILDREN.get(element.tag)
-    if allowed is None:
-        raise refuse(f"an element <{tag}>", f"documents know {listed(sorted(_CHILDREN))}")
-    for name, value in element.attrib.items():
-        if name != "class" and name not in _ATTRIBUTES.get(tag, "").split():
-            raise refuse(f"the attribute '{name}' on <{tag}>", "documents have no such attribute")
-        for word in value.split() if name == "class" else ():
-            if tag not in _CLASSES.get(word, ()):
-                known = [known for known, tags in _CLASSES.items() if tag in tags]
-                raise refuse(f"the class '{word}' on <{tag}>", f"it can have {listed(known) or 'none'}")
-    if tag == "img":
-        if not element.get("alt", "").strip():
-            raise refuse("a picture without a text for readers who cannot see it", "give its alt")
-        if not element.get("src", "").startswith(_PNG):
-            raise refuse("a picture that is not in the page", f"its src begins with {_PNG}")
-    if tag == "div" and "columns" in _classes(element) and [child.tag for child in element] != ["div", "div"]:
+    tag, own, inside = element.tag, _classes(element), [child.tag for child in element]
+    if tag not in _ELEMENTS:
+        raise refuse(f"an element <{tag}>", f"documents know {listed(sorted(_ELEMENTS))}")
+    children, attributes, classes = _ELEMENTS[tag]
+    for name in element.attrib.keys() - {"class", *attributes}:
+        raise refuse(f"the attribute '{name}' on <{tag}>", "documents have no such attribute")
+    for name in (name for name in own if name not in classes):
+        raise refuse(f"the class '{name}' on <{tag}>", f"it can have {listed(classes) or 'none'}")
+    if tag == "img" and not (element.get("alt", "").strip() and element.get("src", "").startswith(_PNG)):
+        raise refuse(
+            "a picture that is not in the page or has no alt", f"its src begins with {_PNG}, its alt has words"
+        )
+    if "columns" in own and inside != ["div", "div"]:
         raise refuse("columns of other than two cells", "put two <div> in them")
-    if tag == "figure" and [child.tag for child in element if child.tag == "img"] != ["img"]:
+    if tag == "figure" and inside.count("img") != 1:
         raise refuse("a figure of other than one picture", "give each picture a figure")
     for child in element:
-        if child.tag in _CHILDREN and child.tag not in allowed:
-            raise refuse(f"<{child.tag}> in <{tag}>", f"it can hold {listed(sorted(allowed)) or 'no element'}")
+        if child.tag in _ELEMENTS and child.tag not in children:
+            raise refuse(f"<{child.tag}> in <{tag}>", f"it can hold {listed(children) or 'no element'}")
         _check(template, child)
-    texts = [element.text, *(child.tail for child in element)]
-    if tag not in f"title style {_WORDS}".split() and (stray := " ".join(filter(None, texts)).strip()):
+    stray = "".join(filter(None, [element.text, *(child.tail for child in element)])).strip()
+    if stray and tag not in ("title", "style") and "span" not in children:
         raise refuse(f"the text '{stray[:60]}' in <{tag}>", "put it into a paragraph, an item or a cell")
 
 
 def _align(template: str, table: Element) -> None:
     """Give columns their widths in per cent, their cells the class of figures, and header cells their scope."""
-    columns = table.findall("colgroup/col")
-    rows = table.findall("*/tr")
-    n = len(rows[0]) if rows else 0
-    if any(len(row) != n for row in rows) or (columns and len(columns) != n) or not n:
+    columns, rows = table.findall("colgroup/col"), table.findall("*/tr")
+    if len({len(row) for row in rows} | ({len(columns)} if columns else set())) != 1:
         title = table.findtext("caption", "").strip()
         raise EngineError(f"the table '{title}' of the template '{template}' has rows of different numbers of cells")
     if len(rows) > LONG:
@@ -183,15 +165,14 @@ def _align(template: str, table: Element) -> None:
     total = sum(float(column.get("width", 1)) for column in columns)
     for column in columns:
         column.set("style", f"width:{100 * float(column.attrib.pop('width', 1)) / total:.1f}%")
-    for section in table:
-        for row in section.findall("tr"):
-            for j, cell in enumerate(row):
-                if cell.tag == "th":
-                    cell.set("scope", "col" if section.tag == "thead" else "row")
-                if columns and "number" in _classes(columns[j]):
-                    cell.set("class", "number")
-                if any(len(word) > _LONG_WORD for word in _words(cell).split()):
-                    cell.set("class", " ".join([*_classes(cell), "long"]))
+    for row, is_head in _rows(table):
+        for cell, column in zip_longest(row, columns):
+            if cell.tag == "th":
+                cell.set("scope", "col" if is_head else "row")
+            if column is not None and "number" in _classes(column):
+                cell.set("class", "number")
+            if any(len(word) > _LONG_WORD for word in _words(cell).split()):
+                cell.set("class", " ".join([*_classes(cell), "long"]))
 
 
 def _classes(element: Element) -> list[str]:
@@ -269,59 +250,67 @@ def _kept_quiet() -> Iterator[None]:
 # Texts and widths, for DOCX and PPTX
 
 
-class _Run(NamedTuple):
-    """A text with the elements and classes that it stands in."""
-
-    text: str
-    marks: frozenset[str] = frozenset()
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """Whether it is bold and italic, and its colour, empty for that of the text around it."""
-        colour = next((_COLOURS[mark] for mark in _COLOURS if mark in self.marks), "")
-        return {"bold": bool(self.marks & _STRONG), "italic": "em" in self.marks, "colour": colour}
-
-
-_STRONG = frozenset(("strong", "letter", "warn", "good"))
-_COLOURS = {"warn": ORANGE, "good": GREEN, "quiet": GREY, "under": GREY}
-
-
-def _runs(element: Element) -> list[_Run]:
-    """The texts of an element in order, with white space collapsed."""
-    shown: list[_Run] = []
-    for run in _raw_runs(element, frozenset()):
-        text = re.sub(r"[ \t\r\n]+", " ", run.text)
-        if not shown or shown[-1].text.endswith(" ") or "under" in run.marks - shown[-1].marks:
+def _runs(element: Element) -> list[tuple[str, set[str]]]:
+    """The texts of an element in order, white space collapsed, each with the elements and classes that it is in."""
+    shown: list[tuple[str, set[str]]] = []
+    for raw, marks in _raw_runs(element, set()):
+        text = re.sub(r"[ \t\r\n]+", " ", raw)
+        if not shown or shown[-1][0].endswith(" ") or "under" in marks - shown[-1][1]:
             text = text.lstrip(" ")
         if text:
-            shown.append(run._replace(text=text))
+            shown.append((text, marks))
     if shown:
-        shown[-1] = shown[-1]._replace(text=shown[-1].text.rstrip(" "))
+        shown[-1] = shown[-1][0].rstrip(" "), shown[-1][1]
     return shown
 
 
-def _raw_runs(element: Element, marks: frozenset[str]) -> Iterator[_Run]:
-    if element.text:
-        yield _Run(element.text, marks)
+def _raw_runs(element: Element, marks: set[str]) -> Iterator[tuple[str, set[str]]]:
+    yield element.text or "", marks
     for child in element:
         yield from _raw_runs(child, marks | {child.tag, *_classes(child)})
-        if child.tail:
-            yield _Run(child.tail, marks)
+        yield child.tail or "", marks
 
 
 def _words(element: Element) -> str:
-    """The text of an element alone."""
-    return "".join((" " if "under" in run.marks else "") + run.text for run in _runs(element))
+    """The text of an element, what is ``under`` the rest on a line of its own."""
+    words, before = "", {"under"}
+    for text, marks in _runs(element):
+        words += ("\n" if "under" in marks - before else "") + text
+        before = marks
+    return words
+
+
+def _described(element: Element | None) -> str:
+    return "" if element is None else _words(element).replace("\n", " ")
+
+
+def _write(paragraph: Any, element: Element, size: float = 0, *, bold: bool = False) -> None:
+    """Write the texts of an element into a paragraph of python-docx or python-pptx, in letters of ``size`` points (0:
+    those of its style)."""
+    from docx.shared import Pt
+
+    on_slide, before = hasattr(paragraph, "add_line_break"), {"under"}
+    for text, marks in _runs(element):
+        if "under" in marks - before:
+            (paragraph.add_line_break if on_slide else paragraph.add_run().add_break)()
+        run, is_small = paragraph.add_run(), bool(marks & {"under", "quiet"})
+        run.text = text
+        if size or is_small:
+            run.font.size = Pt((size or 9) - 1.5 * is_small)
+        if bold or marks & _STRONG or is_small:
+            run.font.bold = bold or bool(marks & _STRONG)
+        if colour := next((_COLOURS[mark] for mark in _COLOURS if mark in marks), _INK if on_slide else ""):
+            run.font.color.rgb = _rgb(colour, "pptx.dml.color" if on_slide else "docx.shared")
+        before = marks
+
+
+def _rgb(colour: str, library: str) -> Any:
+    return importlib.import_module(library).RGBColor.from_string(colour)
 
 
 def _rows(table: Element) -> list[tuple[Element, bool]]:
     """The rows of a table, each with whether it is of the header."""
     return [(row, section.tag == "thead") for section in table for row in section.findall("tr")]
-
-
-def _number_of(style: str | None, otherwise: float) -> float:
-    """The figure in a width that :func:`html` has written."""
-    return float(re.sub(r"[^\d.]", "", style or "") or otherwise)
 
 
 def _text_width(text: str, size: float) -> float:
@@ -338,32 +327,20 @@ def _column_widths(table: Element, width: float, size: float, margin: float) -> 
     Columns begin with the shares that the table states.  Columns with more room than their text needs give it to those
     whose text would wrap, and a column too narrow for its longest word takes from all that are wider than theirs.
     """
-    rows = table.findall("*/tr")
-    shares = [_number_of(column.get("style"), 1) for column in table.findall("colgroup/col")] or [1.0] * len(rows[0])
-    body = table.findall("tbody/tr") or rows
+    heads = len(table.findall("thead/tr"))
+    columns = [[_words(cell) for cell in column] for column in zip(*table.findall("*/tr"), strict=True)]
+    stated = (re.sub(r"[^\d.]", "", column.get("style", "")) for column in table.iterfind("colgroup/col"))
+    shares = [float(share) for share in stated] or [1.0] * len(columns)
 
-    def widest(rows: Sequence[Element], split: str, most: int) -> list[float]:
-        texts = [[line for row in rows for line in _cell_lines(row[j])] for j in range(len(shares))]
-        return [
-            max(_text_width(word[:most], size) for line in own for word in re.split(split, line)) + margin
-            for own in texts
-        ]
+    def widest(texts: Iterable[str], split: str, most: int) -> float:
+        return max(_text_width(word[:most], size) for text in texts for word in re.split(split, text)) + margin
 
-    while sum(least := widest(rows, "[ -]", _LONG_WORD)) > width and size > 6:
+    while sum(least := [widest(column, "[ \n-]", _LONG_WORD) for column in columns]) > width and size > 6:
         size -= 0.5
-    whole = [0.85 * need for need in widest(body, "\n", 1000)]  # wrapping does no harm: a likely typeface and no header
+    # wrapping does no harm: a likely typeface and no header
+    whole = [0.85 * widest(column[heads:] or column, "\n", 1000) for column in columns]
     wide = [width * share / sum(shares) for share in shares]
     return _shifted(_shifted(wide, whole), least), size
-
-
-def _cell_lines(cell: Element) -> list[str]:
-    """The text of a cell, a small line below the others by itself."""
-    lines = [""]
-    for run in _runs(cell):
-        if "under" in run.marks and lines[-1]:
-            lines.append("")
-        lines[-1] += run.text
-    return lines
 
 
 def _shifted(wide: Sequence[float], needed: Sequence[float]) -> list[float]:
@@ -381,461 +358,239 @@ def _png_of(image: Element) -> io.BytesIO:
 
 # DOCX
 
-_PAGE = (11906, 16838)  # A4 in twentieths of a point
-_MARGIN = 1021  # 18 mm
-_WIDTH = (_PAGE[0] - 2 * _MARGIN) / 1440  # inches of text
-_CELL_MARGIN = 0.06
-_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_BLOCK_STYLES = {"h1": "Title", "h2": "Heading1", "h3": "Heading2", "caption": "Caption", "figcaption": "Caption"}
-_PARAGRAPH_STYLES = {name: name.capitalize() for name in ("subtitle", "question", "request", "lead", "note", "warning")}
-_STYLES: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
-    ("Normal", 9, INK, {"after": 3}),
-    ("Title", 16, INK, {"bold": True, "after": 3}),
-    ("Subtitle", 9, GREY, {"after": 4}),
-    ("Heading 1", 13, INK, {"bold": True, "before": 8, "after": 2, "next": True}),
-    ("Heading 2", 9.5, INK, {"bold": True, "before": 5, "after": 2, "next": True}),
-    ("Caption", 9, INK, {"bold": True, "before": 4, "after": 1, "next": True}),
-    ("Label", 8, GREY, {"bold": True, "before": 3, "after": 1, "next": True}),
-    ("Question", 8, BLUE, {"bold": True, "before": 2, "after": 0, "next": True}),
-    ("Request", 11, INK, {"before": 3, "after": 5, "next": False}),
-    ("Lead", 9.5, INK, {"after": 3, "next": True}),
-    ("Note", 8, GREY, {"after": 3}),
-    ("Warning", 9, INK, {"bold": True, "before": 2, "after": 3}),
-)
+_STYLES = {"h1": "Title", "h2": "Heading 1", "h3": "Heading 2", "caption": "Caption", "figcaption": "Caption"}
+_STYLES |= {name: name.capitalize() for name in ("subtitle", "question", "request", "lead", "note", "warning")}
+_WIDTH = 6.85  # inches of text
+_SIZE = 8.5  # points of letters in tables
 
 
 def docx(page: str) -> bytes:
-    """Return a page as DOCX: heading styles, header rows that repeat, texts for pictures, no author or times."""
-    import docx as python_docx
-    from docx.oxml import parse_xml
+    """Return a page as DOCX: heading styles, header rows that repeat, texts for pictures, no author or times.
 
-    root = _read(page)
-    file = python_docx.Document()
-    _set_styles(file)
-    _set_page(file, _titles(root))
-    content = "".join(_Walker(file).blocks(root.find("body/main") or (), _WIDTH))
-    for element in list(parse_xml(f'<w:body xmlns:w="{_W}">{content}</w:body>')):
-        file.element.body.insert(len(file.element.body) - 1, element)  # the last one holds the page's size
+    Page, header, footer and styles are those of ``templates/memo.docx``.
+    """
+    from docx import Document
+
+    root, file = _read(page), Document(str(_WORD))
+    section, titles = file.sections[0], _titles(root)
+    for run in (*section.header.paragraphs[0].runs, *section.footer.paragraphs[0].runs):
+        if run.text in titles:  # others hold the number of the page
+            run.text = titles[run.text]
+    _blocks(file._body, root.find("body/main") or (), _WIDTH)
     return without_traces(parts_of_docx(file), root.findtext("head/title", "").strip())
 
 
-def _set_styles(file: Any) -> None:
-    """One plain typeface that every machine has, in place of the template's themes, and sizes and colours."""
-    from docx.enum.style import WD_STYLE_TYPE
-    from docx.oxml.ns import qn
-    from docx.shared import Pt, RGBColor
+def _blocks(room: Any, elements: Iterable[Element], width: float, *, label: bool = False) -> None:
+    """Write elements one below the other into a body or a cell of so many inches; ``label`` makes headings small."""
+    from docx.shared import Inches
 
-    for name, size, colour, form in _STYLES:
-        known = [style.name for style in file.styles]
-        style = file.styles[name] if name in known else file.styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
-        style.element.get_or_add_rPr().clear()
-        style.font.size, style.font.color.rgb = Pt(size), RGBColor.from_string(colour)
-        style.font.bold = form.get("bold")
-        style.paragraph_format.space_before = Pt(form.get("before", 0))
-        style.paragraph_format.space_after = Pt(form["after"])
-        if "next" in form:
-            style.paragraph_format.keep_with_next = form["next"]
-        for border in style.element.findall(f".//{qn('w:pBdr')}"):
-            border.getparent().remove(border)
-    for style in file.styles:
-        if style.type == WD_STYLE_TYPE.PARAGRAPH:
-            fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
-            fonts.attrib.clear()
-            for name in ("ascii", "hAnsi", "cs", "eastAsia"):
-                fonts.set(qn(f"w:{name}"), "Arial")
-
-
-def _set_page(file: Any, titles: dict[str, str]) -> None:
-    """A4, with banner and running title above each page and the number of the page below."""
-    from docx.oxml import parse_xml
-    from docx.shared import Twips
-
-    section = file.sections[0]
-    section.page_width, section.page_height = map(Twips, _PAGE)
-    section.left_margin = section.right_margin = Twips(_MARGIN)
-    section.top_margin, section.bottom_margin = Twips(_MARGIN), Twips(850)
-    section.header_distance = section.footer_distance = Twips(450)
-    tab = f'<w:tabs><w:tab w:val="right" w:pos="{_PAGE[0] - 2 * _MARGIN}"/></w:tabs>'
-    line = f'<w:pBdr><w:bottom w:val="single" w:sz="12" w:space="3" w:color="{INK}"/></w:pBdr>'
-    banner = _run(titles.get("banner", ""), bold=True, colour=ORANGE, size=8.5)
-    above = f"{banner}<w:r><w:tab/></w:r>{_run(titles.get('running', ''), colour=GREY, size=8.5)}"
-    small: Any = {"colour": GREY, "size": 8}
-    look = f'<w:rPr><w:color w:val="{GREY}"/><w:sz w:val="16"/></w:rPr>'
-    begin, end = (f'<w:r>{look}<w:fldChar w:fldCharType="{which}"/></w:r>' for which in ("begin", "end"))
-    page, pages = (f"{begin}<w:r>{look}<w:instrText>{name}</w:instrText></w:r>{end}" for name in ("PAGE", "NUMPAGES"))
-    below = f"{_run(titles.get('foot', ''), **small)}<w:r><w:tab/></w:r>{page}{_run(' of ', **small)}{pages}"
-    for part, properties, runs in ((section.header, line + tab, above), (section.footer, tab, below)):
-        paragraph = part.paragraphs[0]._p
-        made = parse_xml(f'<w:p xmlns:w="{_W}"><w:pPr>{properties}</w:pPr>{runs}</w:p>')
-        paragraph.getparent().replace(paragraph, made)
-
-
-def _run(
-    text: str, *, bold: bool = False, italic: bool = False, colour: str = "", size: float = 0, breaks: bool = False
-) -> str:
-    look = "<w:b/>" * bold or '<w:b w:val="0"/>' * breaks
-    look += "<w:i/>" * italic
-    look += f'<w:color w:val="{colour}"/>' if colour else ""
-    look += f'<w:sz w:val="{round(2 * size)}"/>' if size else ""
-    return f'<w:r><w:rPr>{look}</w:rPr>{"<w:br/>" * breaks}<w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
-
-
-def _paragraph(
-    element: Element, style: str = "", more: str = "", *, keep: bool = False, bold: bool = False, size: float = 0
-) -> str:
-    """The texts of an element as a paragraph, ``more`` of its properties after its style."""
-    runs: list[str] = []
-    before: frozenset[str] = frozenset()
-    for run in _runs(element):
-        look, new_line = run.look, "under" in run.marks - before and bool(runs)
-        look["size"] = (size or 9) - 1.5 if run.marks & {"under", "quiet"} else size
-        look["bold"] = bold or look["bold"]
-        runs.append(_run(run.text, **look, breaks=new_line))
-        before = run.marks
-    properties = (f'<w:pStyle w:val="{style}"/>' if style else "") + "<w:keepNext/>" * keep + more
-    return f"<w:p><w:pPr>{properties}</w:pPr>{''.join(runs)}</w:p>"
-
-
-class _Walker:
-    """The elements of a page as WordprocessingML."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def blocks(self, elements: Iterable[Element], width: float, *, label: bool = False) -> Iterator[str]:
-        """The elements one below the other, in a room of so many inches; ``label`` makes headings small."""
-        all_ = list(elements)
-        for element, following in zip(all_, [*all_[1:], None], strict=True):
-            tag, next_tag = element.tag, "" if following is None else following.tag
-            if tag in ("p", "h1", "h2", "h3"):
-                yield _styled(element, keep=tag == "p" and next_tag in ("figure", "table"), label=label)
-            elif tag in ("ul", "ol"):
-                style, number = ("ListNumber", self._numbering()) if tag == "ol" else ("ListBullet", "")
-                for k, item in enumerate(element, 1):  # a list stays on one page
-                    yield _paragraph(item, style, number, keep=k < len(element))
-            elif tag == "table":
-                yield _table_of(element, width, next_too=following is not None and "note" in _classes(following))
-            elif tag == "dl":
-                yield _names(element, width)
-            elif tag == "figure":
-                for part in element:
-                    yield _paragraph(part, "Caption") if part.tag == "figcaption" else self._picture(part, width)
-            elif tag == "section":
-                parts = list(self.blocks(element, width))
-                if parts and "new-page" in _classes(element):
-                    opening = r"(<w:pPr>(?:<w:pStyle [^>]*/>)?(?:<w:keepNext/>)?)"
-                    parts[0] = re.sub(opening, r"\1<w:pageBreakBefore/>", parts[0], count=1)
-                yield from parts
-            else:
-                yield from self._div(element, width)
-
-    def _numbering(self) -> str:
-        """A list that begins at 1."""
-        from docx.oxml.ns import qn
-
-        styled = self._file.styles["List Number"].element
-        numbering = self._file.part.numbering_part.element
-        first = styled.find(f".//{qn('w:numId')}").get(qn("w:val"))
-        abstract = next(n for n in numbering.num_lst if str(n.numId) == first).abstractNumId.val
-        made = numbering.add_num(abstract)
-        made.add_lvlOverride(ilvl=0).add_startOverride(1)
-        return f'<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{made.numId}"/></w:numPr>'
-
-    def _picture(self, image: Element, width: float) -> str:
-        from docx.oxml import OxmlElement
-        from docx.shared import Inches
-
-        share = _number_of(image.get("style"), 100) / 100
-        inline = self._file.part.new_pic_inline(_png_of(image), Inches(width * share))
-        inline.docPr.set("descr", image.get("alt", ""))
-        for part in inline.iter():
-            if part.tag.endswith(("}docPr", "}cNvPr")):
-                part.set("name", "figure")
-        drawing = OxmlElement("w:drawing")
-        drawing.append(inline)
-        etree: Any = importlib.import_module("lxml.etree")
-        return f"<w:p><w:pPr/><w:r>{etree.tostring(drawing, encoding='unicode')}</w:r></w:p>"
-
-    def _div(self, element: Element, width: float) -> Iterator[str]:
-        classes = _classes(element)
-        if "columns" in classes:
-            half, room = width / 2, width / 2 - 2 * _CELL_MARGIN
-            cells = [_cell(self.blocks(cell, room, label=True), half) for cell in element]
-            yield _table([_row(cells)], [half] * 2) + _SPACE
+    elements = list(elements)
+    for element, following in zip_longest(elements, elements[1:]):
+        tag, classes, next_tag = element.tag, _classes(element), "" if following is None else following.tag
+        if tag in ("p", "h1", "h2", "h3", "figcaption"):
+            style = next((_STYLES[name] for name in (tag, *classes) if name in _STYLES), "Normal")
+            paragraph = room.add_paragraph(style="Label" if label and tag in ("h2", "h3") else style)
+            paragraph.paragraph_format.keep_with_next = (tag == "p" and next_tag in ("figure", "table")) or None
+            _write(paragraph, element)
+        elif tag == "ul":
+            for k, item in enumerate(element, 1):  # a list stays on one page
+                paragraph = room.add_paragraph(style="List Bullet")
+                paragraph.paragraph_format.keep_with_next = k < len(element) or None
+                _write(paragraph, item)
+        elif tag == "img":
+            shape = room.add_paragraph().add_run().add_picture(_png_of(element), Inches(width))
+            shape._inline.docPr.set("descr", element.get("alt", ""))
+        elif tag == "table":
+            if (caption := element.find("caption")) is not None:
+                _write(room.add_paragraph(style="Caption"), caption)
+            wide, size = _column_widths(element, width, _SIZE, 0.12)
+            next_too = following is not None and "note" in _classes(following)
+            rows = [([[cell] for cell in row], is_head) for row, is_head in _rows(element)]
+            _cells(_grid(room, "Figures", wide, _described(caption)), rows, size, next_too=next_too)
+            if not next_too:
+                room.add_paragraph(style="Space")
+        elif tag == "dl":  # a name without a value of its own shares the next one's
+            names: list[tuple[list[list[Element]], bool]] = []
+            for child in element:
+                if child.tag == "dt":
+                    names.append(([[child], []], False))
+                else:
+                    names[-1][0][1].append(child)
+            _cells(_grid(room, "Names", [0.29 * width, 0.71 * width]), names, _SIZE)
+            room.add_paragraph(style="Space")
         elif "sign" in classes:
-            own, between = width / len(element) - 0.2, 0.2
-            line = f'<w:top w:val="single" w:sz="8" w:color="{INK}"/>'
-            cells = [_cell([_styled(p)], own, line) + _cell([_SPACE], between) for p in element]
-            yield _SPACE * 3 + _table([_row(cells)], [own, between] * len(element)) + _SPACE
-        elif "box" in classes:
-            colour = ORANGE if {"caution", "obstacle"} & set(classes) else BLUE
-            sides = ("top", "left", "bottom", "right")
-            borders = "".join(f'<w:{side} w:val="single" w:sz="12" w:color="{colour}"/>' for side in sides)
-            cell = _cell(self.blocks(element, width - 0.3, label=True), width, borders)
-            yield _table([_row([cell])], [width]) + _SPACE
+            room.add_paragraph(style="Space")
+            room.add_paragraph("    ".join(f"{_words(part)} {BLANK}" for part in element))
+        elif {"columns", "box"} & set(classes):
+            is_box = "box" in classes
+            wide, parts = ([width], [element]) if is_box else ([width / 2] * 2, list(element))
+            style = "Columns" if not is_box else "Caution" if {"caution", "obstacle"} & set(classes) else "Box"
+            for cell, part in zip(_grid(room, style, wide).add_row().cells, parts, strict=True):
+                cell._tc.remove(cell.paragraphs[0]._p)
+                _blocks(cell, part, wide[0] - (0.3 if is_box else 0.12), label=True)
+            room.add_paragraph(style="Space")
         else:
-            yield from self.blocks(element, width)
+            first = len(room.paragraphs)
+            _blocks(room, element, width)
+            if "new-page" in classes:
+                room.paragraphs[first].paragraph_format.page_break_before = True
 
 
-def _styled(element: Element, *, keep: bool = False, label: bool = False) -> str:
-    """A heading or paragraph in the style of its element and class; ``label`` makes a heading small."""
-    style = next((_PARAGRAPH_STYLES[c] for c in _classes(element) if c in _PARAGRAPH_STYLES), "")
-    style = "Label" if label and element.tag in ("h2", "h3") else _BLOCK_STYLES.get(element.tag, style)
-    more = ""
-    if style in ("Request", "Warning"):
-        colour = BLUE if style == "Request" else ORANGE
-        more = f'<w:pBdr><w:left w:val="single" w:sz="24" w:space="6" w:color="{colour}"/></w:pBdr>'
-        more += '<w:shd w:val="clear" w:color="auto" w:fill="E8F1F8"/>' * (style == "Request")
-    return _paragraph(element, style, more, keep=keep)
+def _grid(room: Any, style: str, widths: Sequence[float], described: str = "") -> Any:
+    """A table without rows in a body or a cell."""
+    from docx.blkcntnr import BlockItemContainer
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
+    from docx.shared import Inches
+
+    table = BlockItemContainer.add_table(room, 0, len(widths), Inches(sum(widths)))
+    table.style, table.autofit = style, False
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = Inches(width)
+    if described:
+        description: Any = OxmlElement("w:tblDescription")
+        description.set(qn("w:val"), described)
+        table._tblPr.append(description)
+    return table
 
 
-def _table_of(element: Element, width: float, *, next_too: bool) -> str:
-    """A table under its caption, on the page of what follows it if ``next_too``."""
-    caption = element.find("caption")
-    wide, size = _column_widths(element, width, 8.5, 2 * _CELL_MARGIN)
-    rows, made = _rows(element), []
-    for k, (row, heads) in enumerate(rows):
-        keep = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
-        made.append(_texts_row([[cell] for cell in row], wide, size, keep=keep, heads=heads))
-    title, described = ("", "") if caption is None else (_paragraph(caption, "Caption"), _words(caption))
-    return title + _table(made, wide, described) + ("" if next_too else _SPACE)
+def _cells(
+    table: Any, rows: Sequence[tuple[Sequence[Sequence[Element]], bool]], size: float, *, next_too: bool = False
+) -> None:
+    """Fill a table, the texts of a cell one below the other; names and headers are bold, and no page parts a row.
 
+    A row is its cells and whether it is of the header; with ``next_too`` what follows is on the same page.
+    """
+    from docx.oxml import OxmlElement
 
-def _names(element: Element, width: float) -> str:
-    """Names with values as a table of two columns; a name without a value of its own shares the next one's."""
-    rows: list[tuple[list[Element], list[Element]]] = []
-    for child in element:
-        if child.tag == "dt":
-            rows.append(([child], []))
-        else:
-            rows[-1][1].append(child)
-    wide, kept = [0.29 * width, 0.71 * width], len(rows) - 1 if len(rows) <= LONG else 0
-    return _table([_texts_row(row, wide, 8.5, keep=k < kept) for k, row in enumerate(rows)], wide) + _SPACE
-
-
-def _texts_row(
-    row: Iterable[Sequence[Element]], wide: Sequence[float], size: float, *, keep: bool, heads: bool = False
-) -> str:
-    """A row of a table, the texts of a cell one below the other; names and headers are bold."""
-    line = f'<w:bottom w:val="single" w:sz="{8 if heads else 4}" w:color="{INK if heads else RULE}"/>'
-    cells = []
-    for parts, own in zip(row, wide, strict=True):
-        texts = []
-        for part in parts:
-            more = '<w:spacing w:before="20" w:after="20"/>' + '<w:jc w:val="right"/>' * ("number" in _classes(part))
-            texts.append(_paragraph(part, "", more, keep=keep, bold=heads or part.tag == "dt", size=size))
-        cells.append(_cell(texts, own, line))
-    return _row(cells, "<w:tblHeader/>" * heads)
-
-
-_SPACE = '<w:p><w:pPr><w:spacing w:before="0" w:after="0" w:line="120" w:lineRule="exact"/></w:pPr></w:p>'
-
-
-def _cell(parts: Iterable[str], width: float, borders: str = "") -> str:
-    """A cell of a table, which ends with a paragraph."""
-    content = "".join(parts)
-    ends = "" if content.endswith("</w:p>") else _SPACE
-    edges = f"<w:tcBorders>{borders}</w:tcBorders>" if borders else ""
-    return f'<w:tc><w:tcPr><w:tcW w:w="{round(1440 * width)}" w:type="dxa"/>{edges}</w:tcPr>{content}{ends}</w:tc>'
-
-
-def _row(cells: Iterable[str], more: str = "") -> str:
-    """A row that no page parts."""
-    return f"<w:tr><w:trPr><w:cantSplit/>{more}</w:trPr>{''.join(cells)}</w:tr>"
-
-
-def _table(rows: Sequence[str], widths: Sequence[float], described: str = "") -> str:
-    grid = "".join(f'<w:gridCol w:w="{round(1440 * width)}"/>' for width in widths)
-    margin = round(1440 * _CELL_MARGIN)
-    margins = "".join(f'<w:{side} w:w="{margin}" w:type="dxa"/>' for side in ("left", "right"))
-    alt = f"<w:tblDescription w:val={quoteattr(described)}/>" if described else ""
-    return (
-        f'<w:tbl><w:tblPr><w:tblW w:w="{round(1440 * sum(widths))}" w:type="dxa"/><w:tblLayout w:type="fixed"/>'
-        f"<w:tblCellMar>{margins}</w:tblCellMar>{alt}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>"
-    )
+    for k, (parts, is_head) in enumerate(rows):
+        row = table.add_row()
+        for name in ("w:cantSplit", *(["w:tblHeader"] if is_head else [])):
+            row._tr.get_or_add_trPr().append(OxmlElement(name))
+        is_kept = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
+        for cell, elements in zip(row.cells, parts, strict=True):
+            for number, element in enumerate(elements):
+                paragraph = cell.paragraphs[0] if number == 0 else cell.add_paragraph()
+                paragraph.style = "Number" if "number" in _classes(element) else "Cell"
+                paragraph.paragraph_format.keep_with_next = is_kept or None
+                _write(paragraph, element, size, bold=is_head or element.tag == "dt")
 
 
 # PPTX
 
 _LEFT, _ACROSS = 0.7, 11.9  # inches of a slide that is 13.333 wide and 7.5 high
-_LEAST_SIZE = 9
 
 
 def pptx(page: str) -> bytes:
     """Return the sections of the class ``slide`` as a presentation.
 
     A slide has the section's first heading as its title, and of the section the elements of the class ``slide``; where
-    none has it, all: lines, at most one figure and one table.
+    none has it, all: lines, at most one figure, one table and one box.
     """
     from pptx import Presentation
     from pptx.util import Inches
 
-    root = _read(page)
-    presentation = Presentation()
+    root, presentation, foot = _read(page), Presentation(), Element("p")
     presentation.slide_width, presentation.slide_height = Inches(13.333), Inches(7.5)
     banner = " ".join(root.findtext(".//header/p[@class='banner']", "").split())
     sections = [section for section in root.iter("section") if "slide" in _classes(section)]
     for number, section in enumerate(sections, 1):
         slide = presentation.slides.add_slide(presentation.slide_layouts[5])
-        title = next((_words(e) for e in section.iter() if e.tag in ("h1", "h2")), None)
+        title = next((e for e in section.iter() if e.tag in ("h1", "h2")), None)
         if title is None:
             raise EngineError(f"the slide {number} has no heading")
-        _slide_title(slide.shapes.title, title)
-        _slide_content(slide, title, section)
-        _lines(slide, [[_Run(f"{banner} · {number} of {len(sections)}")]], (_LEFT, 6.95, _ACROSS, 0.4), 11)
+        _fill(slide.shapes.title, [title], (_LEFT, 0.3, _ACROSS, 0.95), 28)
+        _slide_content(slide, _words(title), section)
+        foot.text = f"{banner} · {number} of {len(sections)}"
+        _fill(slide.shapes.add_textbox(0, 0, 0, 0), [foot], (_LEFT, 6.95, _ACROSS, 0.4), 11)
     return without_traces(parts_of_pptx(presentation), root.findtext("head/title", "").strip())
 
 
-def _slide_title(shape: Any, text: str) -> None:
-    from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+def _slide_content(slide: Any, title: str, section: Element) -> None:
+    """Lines above a table to the left of a figure, and a box across the foot."""
     from pptx.util import Inches
 
-    shape.left, shape.top, shape.width, shape.height = map(Inches, (_LEFT, 0.3, _ACROSS, 1.0))
-    shape.text_frame.text, shape.text_frame.word_wrap = text, True
-    shape.text_frame.vertical_anchor = MSO_ANCHOR.MIDDLE
-    paragraph = shape.text_frame.paragraphs[0]
-    paragraph.alignment = PP_ALIGN.LEFT
-    _font(paragraph.runs[0], 30 if len(text) < 50 else 24 if len(text) < 90 else 20, bold=True)
-
-
-def _font(run: Any, size: float, *, bold: bool, colour: str = INK) -> None:
-    from pptx.util import Pt
-
-    run.font.size, run.font.bold, run.font.color.rgb = Pt(size), bold, _rgb(colour or INK)
-
-
-def _rgb(colour: str) -> Any:
-    from pptx.dml.color import RGBColor
-
-    kind: Any = RGBColor  # it is not typed
-    return kind.from_string(colour)
-
-
-def _slide_content(slide: Any, title: str, section: Element) -> None:
-    """Lines and a table to the left of a figure, lines alone above it, and a box below all, across the slide."""
-    elements = [e for e in section.iter() if e.tag in _ON_SLIDE.split()]
+    elements = [e for e in section.iter() if e.tag in ("p", "ul", "figure", "table")]
     chosen = [e for e in elements if "slide" in _classes(e)] or elements
-    boxes = [e for e in section.iter("div") if {"box", "slide"} <= set(_classes(e))]
-    lines = [_runs(e) for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]
+    lines = [e for part in chosen for e in ([part] if part.tag == "p" else part.findall("li"))]
     figures, tables = ([e for e in chosen if e.tag == tag] for tag in ("figure", "table"))
+    boxes = [e for e in section.iter("div") if {"box", "slide"} <= set(_classes(e))]
     if max(map(len, (figures, tables, boxes))) > 1:
         found = f"{len(figures)} figures, {len(tables)} tables and {len(boxes)} boxes"
         raise EngineError(
             f"the slide '{title}' has {found}; it has room for one of each. Mark them with the class 'slide'"
         )
-    beside = bool(figures and tables)
-    width, top, low = (6.4 if beside and not boxes else _ACROSS), (1.2 if boxes else 1.35), 6.8
+    for line in lines if len(lines) > 1 else ():
+        line.text = f"• {line.text or ''}"
+    top, low = 1.3, 6.8
     if lines:
-        size = 16 if boxes else 18 if figures or tables else 22
-        height = min(low - top, _height(lines, size, width))
-        _lines(slide, lines, (_LEFT, top, width, height), size)
-        top += height + 0.1
-    if boxes:
-        low = _slide_box(slide, boxes[0], low)
-    if tables:
-        _slide_table(slide, tables[0], (_LEFT, top, 6.4 if beside else width, low - top))
-    if figures:
-        above = top if boxes else 1.35
-        box = (7.3, above, 5.4, low - above) if beside else (_LEFT, top, _ACROSS, low - top)
-        _slide_picture(slide, next(figures[0].iter("img")), box)
+        most = 0.9 if boxes else 1.7 if figures or tables else low - top
+        top += 0.1 + _fill(slide.shapes.add_textbox(0, 0, 0, 0), lines, (_LEFT, top, _ACROSS, most), 20)
+    for box in boxes:
+        shape, colour = slide.shapes.add_textbox(0, 0, 0, 0), _ORANGE if len(_classes(box)) > 2 else _BLUE
+        low -= _fill(shape, list(box), (_LEFT, 0, _ACROSS, 2.5), 13)
+        shape.top, shape.line.color.rgb = Inches(low), _rgb(colour, "pptx.dml.color")
+        low -= 0.1
+    for table in tables:
+        _slide_table(slide, table, (_LEFT, top, 6.4 if figures else _ACROSS, low - top))
+    for image in (image for figure in figures for image in figure.iter("img")):
+        left = 7.3 if tables else _LEFT
+        shape = slide.shapes.add_picture(_png_of(image), Inches(left), Inches(top))
+        scale = min(Inches(_LEFT + _ACROSS - left) / shape.width, Inches(low - top) / shape.height)
+        shape.width, shape.height, shape.name = int(shape.width * scale), int(shape.height * scale), "figure"
+        shape._element.nvPicPr.cNvPr.set("descr", image.get("alt", ""))
 
 
-def _height(lines: Sequence[Sequence[_Run]], size: float, width: float) -> float:
-    """The height in inches of lines of letters of one size in a room so wide."""
-    needed = [1.0 + int(_text_width("".join(run.text for run in line), size) / width) for line in lines]
-    return sum(needed) * size * 1.35 / 72 + 0.15
+def _height(elements: Iterable[Element], size: float, width: float) -> float:
+    """The height in inches of paragraphs of letters of one size in a room so wide."""
+    lines = [1 + int(_text_width(line, size) / width) for e in elements for line in _words(e).split("\n")]
+    return (1.3 * sum(lines) + 0.3 * len(lines)) * size / 72 + 0.1
 
 
-def _slide_box(slide: Any, element: Element, low: float) -> float:
-    """A framed box across the foot of a slide, with its heading and paragraphs; returns where it begins."""
-    lines, size, highest = [_runs(e) for e in element], 13, 2.5
-    while (height := 0.85 * _height(lines, size, _ACROSS)) > highest and size > _LEAST_SIZE:
-        size -= 1
-    height = min(height, highest)
-    frame = _lines(slide, lines, (_LEFT, low - height, _ACROSS, height), size, marked=False)
-    colour = ORANGE if {"caution", "obstacle"} & set(_classes(element)) else BLUE
-    frame.line.color.rgb = _rgb(colour)
-    heading = frame.text_frame.paragraphs[0].runs[0]
-    _font(heading, heading.font.size.pt, bold=True, colour=colour)
-    return low - height - 0.1
-
-
-def _lines(slide: Any, lines: Sequence[Sequence[_Run]], box: Sequence[float], size: int, *, marked: bool = True) -> Any:
-    """Lines in a box (left, top, width and height in inches), of letters of that size at most; several are marked."""
+def _fill(shape: Any, elements: Sequence[Element], box: Sequence[float], size: float) -> float:
+    """Write elements into a shape at a place (left, top, width and height in inches), in letters of ``size`` points or
+    as much smaller as they need; returns the height that they take."""
+    from pptx.enum.text import PP_ALIGN
     from pptx.util import Inches, Pt
 
-    shape = slide.shapes.add_textbox(*map(Inches, box))
-    frame = shape.text_frame
-    frame.word_wrap = True
-    # longer texts get smaller letters, so that nothing leaves the slide
-    room = box[2] * box[3] * 72 * 72
-    while size > 11 and sum(sum(len(r.text) for r in line) + 30 for line in lines) * size * size * 0.62 > room:
+    left, top, width, most = box
+    while _height(elements, size, width) > most and size > 9:
         size -= 1
-    for number, line in enumerate(lines):
-        paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
-        _slide_runs(paragraph, [_Run("• "), *line] if marked and len(lines) > 1 else line, size)
-        paragraph.space_after = Pt(size / 2 if marked else size / 6)
-    return shape
-
-
-def _slide_runs(paragraph: Any, runs: Iterable[_Run], size: float, *, bold: bool = False) -> None:
-    before = frozenset(("under",))
-    for part in runs:
-        if "under" in part.marks - before:
-            paragraph.add_line_break()
-        before, look, run = part.marks, part.look, paragraph.add_run()
-        run.text = part.text
-        smaller = size - 2 if part.marks & {"under", "quiet"} else size
-        _font(run, smaller, bold=bold or look["bold"], colour=look["colour"])
-        run.font.italic = look["italic"]
+    height = min(most, _height(elements, size, width))
+    shape.left, shape.top, shape.width, shape.height = map(Inches, (left, top, width, height))
+    shape.text_frame.word_wrap = True
+    for k, element in enumerate(elements):
+        paragraph = shape.text_frame.paragraphs[0] if k == 0 else shape.text_frame.add_paragraph()
+        paragraph.alignment, paragraph.space_after = PP_ALIGN.LEFT, Pt(0.3 * size)
+        _write(paragraph, element, size, bold=element.tag in ("h1", "h2", "h3"))
+    return height
 
 
 def _slide_table(slide: Any, table: Element, box: Sequence[float]) -> None:
     from pptx.enum.text import PP_ALIGN
     from pptx.util import Inches
 
-    table = copy.deepcopy(table)
     for small in table.iter("span"):  # a slide has no room for a line below each figure
         small.set("class", small.get("class", "").replace("under", "quiet"))
-    rows = _rows(table)
     left, top, width, height = box
-    high, size = height + 1, 16.5
-    while high > height and size > 8:
+    rows, size, high = _rows(table), 16.5, [height + 1]
+    while sum(high) > height and size > 8:
         wide, size = _column_widths(table, width, size - 0.5, 0.22)
-        lines = [
-            max(
-                sum(1 + int(_text_width(line, size) / ((own - 0.2) / 0.85)) for line in _cell_lines(cell))
-                for cell, own in zip(row, wide, strict=True)
-            )
-            for row, _ in rows
+        high = [
+            max(_height([cell], 0.85 * size, own - 0.2) for cell, own in zip(row, wide, strict=True)) for row, _ in rows
         ]
-        high = sum(1.2 * size * n / 72 + 0.1 for n in lines)
-    graphic = slide.shapes.add_table(len(rows), len(wide), *map(Inches, (left, top, width, high)))
-    graphic.name = "table"
-    if (caption := table.find("caption")) is not None:
-        graphic._element.nvGraphicFramePr.cNvPr.set("descr", _words(caption))
-    made = graphic.table
+    graphic = slide.shapes.add_table(len(rows), len(wide), *map(Inches, (left, top, width, sum(high))))
+    graphic.name, made = "table", graphic.table
+    graphic._element.nvGraphicFramePr.cNvPr.set("descr", _described(table.find("caption")))
     made.horz_banding, made.first_row = False, rows[0][1]
     for column, own in zip(made.columns, wide, strict=True):
         column.width = Inches(own)
-    for i, (row, heads) in enumerate(rows):
-        for j, cell in enumerate(row):
-            frame = made.cell(i, j).text_frame
+    for (row, is_head), cells in zip(rows, made.rows, strict=True):
+        for element, cell in zip(row, cells.cells, strict=True):
+            frame = cell.text_frame
             frame.margin_top = frame.margin_bottom = Inches(0.03)
             paragraph = frame.paragraphs[0]
-            _slide_runs(paragraph, _runs(cell), size, bold=heads)
+            _write(paragraph, element, size, bold=is_head)
             paragraph._p.get_or_add_endParaRPr().set("sz", str(round(100 * size)))  # the height of an empty cell
-            paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(cell) else PP_ALIGN.LEFT
-            made.cell(i, j).fill.background()
-
-
-def _slide_picture(slide: Any, image: Element, box: Sequence[float]) -> None:
-    """A picture as large as a box has room for."""
-    from pptx.util import Inches
-
-    left, top, width, height = map(Inches, box)
-    shape = slide.shapes.add_picture(_png_of(image), left, top)
-    scale = min(width / shape.width, height / shape.height)
-    shape.width, shape.height = int(shape.width * scale), int(shape.height * scale)
-    shape._element.nvPicPr.cNvPr.set("descr", image.get("alt", ""))
-    shape._element.nvPicPr.cNvPr.set("name", "figure")
+            paragraph.alignment = PP_ALIGN.RIGHT if "number" in _classes(element) else PP_ALIGN.LEFT
+            cell.fill.background()
