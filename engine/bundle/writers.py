@@ -148,7 +148,7 @@ def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, A
         told = [n.text for n in notes_of if n.kind is NoteKind.DIAGNOSTICS and n.replicate == source.replicate]
         without_donor = json.loads(told[0]).get("without_donor") if told else None  # None: it was not counted
         counts["households"] = {**vars(changed), "without_donor": without_donor}
-    donors, n_without_partner = tables[0].source, None  # None: the mechanism forms no pairs
+    donors, n_without_partner = tables[0].as_drawn.source, None  # None: the mechanism forms no pairs
     if mechanism(spec.mechanism).partners_differ and donors is not None:
         n_exchanged = int(np.count_nonzero(donors != np.arange(len(donors))))
         n_without_partner = 2 * pairs_wanted(spec.rate, len(donors))[1] - n_exchanged

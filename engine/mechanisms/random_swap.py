@@ -425,6 +425,16 @@ def records_of_pairs(derived: bytes, pairs: np.ndarray, cell_of_record: np.ndarr
     return records.reshape(-1, 2)
 
 
+def altering(pairs: np.ndarray, structure: Structure, table: ContingencyTable) -> np.ndarray:
+    """Mask of the pairs of cells, shape ``(pairs, 2)``, whose partners differ on what they do not exchange.  The others
+    trade places in the file: where rows are cells, their exchange changes nothing that its reader sees."""
+    if not structure.may_trade_rows:
+        return np.ones(len(pairs), bool)
+    stays = [j for j in range(len(table.domain)) if j not in structure.differ]
+    mask: np.ndarray = (table.cells[pairs[:, 0]][:, stays] != table.cells[pairs[:, 1]][:, stays]).any(axis=1)
+    return mask
+
+
 def exchanged(data: Microdata, records: np.ndarray, spec: AttributeSpec) -> ReleasedTable:
     """The table in which pairs of records, shape ``(pairs, 2)``, have exchanged what the spec swaps."""
     source = np.arange(data.n_records)
@@ -450,11 +460,16 @@ def draw(prepared: Prepared | Restricted, setting: Setting, derived: bytes) -> D
     to_swap, n_wanted = pairs_wanted(spec.rate, data.n_records)
     pairs, told = prepared.draw_told(derived, n_wanted)
     records = records_of_pairs(derived, pairs, data.cell_of_record)
+    table = as_drawn = exchanged(data, records, spec.attributes)
+    if setting.rows_are_cells:
+        records = records[altering(pairs, structure_of(spec, data.table), data.table)]
+        table = exchanged(data, records, spec.attributes)
+        table.as_drawn = as_drawn
     touched = np.zeros((1, data.n_records), bool)
     touched[0, records.reshape(-1)] = True
     status = RunStatus.NOOP if to_swap == 0 else RunStatus.OK if len(pairs) == n_wanted else RunStatus.FAILED
     diagnostics = told.diagnostics(len(pairs), n_wanted) if told else {}
-    return Drawn([exchanged(data, records, spec.attributes)], status, touched, diagnostics)
+    return Drawn([table], status, touched, diagnostics)
 
 
 SWAP = Mechanism(

@@ -146,7 +146,8 @@ class Setting:
     ``keys`` and ``numeric`` are what the mechanism works on: attribute places, and raw numeric columns.  A mechanism
     whose candidates are roles and rates finds these in ``spec``.  ``beside`` are the columns that leave with the
     attributes; where they are given, a release is taken as its reader sees it
-    (:func:`engine.release.reader_view.as_seen`).
+    (:func:`engine.release.reader_view.as_seen`).  ``rows_are_cells`` says that nothing leaves beside them, and none is
+    finer than its levels.
     """
 
     data: Microdata
@@ -156,6 +157,7 @@ class Setting:
     numeric: tuple[str, ...] = ()
     spec: ReleaseSpec | None = None
     beside: tuple[str, ...] | None = None
+    rows_are_cells: bool = False
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

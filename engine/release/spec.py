@@ -279,6 +279,11 @@ class Structure:
         """Return whether a pair must also differ on some U attribute (strict rule, no C)."""
         return self.rule == "strict" and not self.constrained
 
+    @property
+    def may_trade_rows(self) -> bool:
+        """Return whether partners may be alike in all that they do not exchange (loose rule, no C)."""
+        return self.rule == "loose" and not self.constrained
+
     def stream_parts(self, domain: Domain) -> tuple[object, ...]:
         """Parts that identify the structure under a study key: attributes with their levels, then the constraint
         sets."""

@@ -183,7 +183,7 @@ def _partners(realisation: Remade) -> Found:
     method, status = mechanism(realisation.spec.mechanism), realisation.status
     if method.partners_differ:
         _, pairs = pairs_wanted(realisation.spec.rate, realisation.data.n_records)
-        missing = 2 * pairs - int(realisation.changed.sum())
+        missing = 2 * pairs - int(realisation.tables[0].as_drawn.changed.sum())
         if missing and status != RunStatus.NOOP:
             return statement("without_partner", n=missing), False
         found = "nothing to exchange" if status == RunStatus.NOOP else "all"

@@ -81,10 +81,10 @@ _NOOP, _OK, _FAILED = int(RunStatus.NOOP), int(RunStatus.OK), int(RunStatus.FAIL
 
 @kernel
 def list_columns(
-    roles: np.ndarray, several_kinds: np.ndarray, few_levels_first: np.ndarray, strict: bool, listed: np.ndarray
+    roles: np.ndarray, several_kinds: np.ndarray, few_levels_first: np.ndarray, listed: np.ndarray
 ) -> tuple[int, int, int, bool]:
     """List the columns by which :func:`prepare_cells` sorts a structure in ``listed``; returns how many are those of
-    equal attributes, up to where kinds and attributes that differ go, and whether a pair must differ on a free one.
+    equal attributes, up to where kinds and attributes that differ go, and whether no attribute is C.
 
     ``roles`` are of any spec of the structure; ``several_kinds`` marks attributes whose swapped levels must be of one
     kind.
@@ -111,7 +111,21 @@ def list_columns(
         if roles[j] != S and roles[j] != C and roles[j] != F:
             listed[n] = j
             n += 1
-    return n_equal, n_stratum, n_sorted, strict and not constrained
+    return n_equal, n_stratum, n_sorted, not constrained
+
+
+@kernel
+def altering_first(pairs: np.ndarray, words: np.ndarray, swapped: Integer, reached: np.ndarray) -> None:
+    """Keep the pairs of cells, of one word each, that differ on more than what is ``swapped``, and lower the numbers of
+    pairs ``reached`` (non-decreasing) to those that are kept: the others only trade rows."""
+    n = done = 0
+    for k in range(len(reached)):
+        for i in range(done, reached[k]):
+            if (words[pairs[i, 0], 0] ^ words[pairs[i, 1], 0]) & ~swapped != 0:
+                pairs[n] = pairs[i]
+                n += 1
+        done = max(done, reached[k])
+        reached[k] = n
 
 
 @kernel
@@ -140,15 +154,15 @@ def run_groups(
 
     The rows of ``tasks`` are a group and a replicate, those of ``states`` the state of its stream.  Group ``g`` has the
     ``candidates`` from ``bounds[g]`` to before ``bounds[g + 1]``, as :func:`lay_out` takes them, with the same
-    ``stops`` for all.  ``structures`` are roles by spec, whether the rule is strict, and further arguments of
-    :func:`list_columns`; ``places`` are the place of each procedure among the stops and scratch by spec, ``table``,
+    ``stops`` for all.  ``structures`` are roles by spec, whether the rule is strict, whether partners that
+    are alike in all else only trade rows, and further arguments of :func:`list_columns`; ``places`` are the place of each procedure among the stops and scratch by spec, ``table``,
     ``shift`` and ``room`` arguments of :func:`prepare_cells`, ``index`` and ``summing`` those of :func:`exchange_sums`.
 
-    ``heads`` receives the scenario, replicate, status and number of changed records of each candidate, ``swaps`` what
-    it swaps; their rows belong to the columns of sums.  Stops where the index may lack room for another cell; returns
+    ``heads`` receives the scenario, replicate, status and numbers of records changed and taking part of each candidate,
+    ``swaps`` what it swaps; their rows belong to the columns of sums.  Stops where the index may lack room for another cell; returns
     the task and split to go on with, the number of known cells and of columns of sums in use.
     """
-    roles, strict, several_kinds, few_levels_first = structures
+    roles, strict, trades, several_kinds, few_levels_first = structures
     place, row_of = places
     columns, sizes, cell_counts, cell_words, bits = table
     order, other, keys, begins, cells, class_start, first_class, last_class, values, guide, memo = room
@@ -161,14 +175,14 @@ def run_groups(
     known, listed, used = np.empty(n_stops, np.int64), np.empty(2 * d, np.int64), np.zeros(2, np.int64)
     reached = np.empty(n_stops, np.int64)
     runs, reach, offset = np.empty((0, 2), np.int32), np.empty(0, cells.dtype), np.empty(0, cells.dtype)
-    prepared, n_classes, n_runs, most, n_differ = -1, 0, 0, 0, 0
+    prepared, n_classes, n_runs, most, n_differ, unconstrained = -1, 0, 0, 0, 0, False
     swapped, is_member, members, swapping = lay_out(candidates[:, :0], roles, S, bits, place, stops, row_of)
     while task < len(tasks):
         g = tasks[task, 0]
         if g != prepared:
             mine = candidates[:, bounds[g] : bounds[g + 1]]
-            n_equal, n_stratum, n_sorted, must_differ = list_columns(
-                roles[mine[0, 0]], several_kinds, few_levels_first, strict, listed
+            n_equal, n_stratum, n_sorted, unconstrained = list_columns(
+                roles[mine[0, 0]], several_kinds, few_levels_first, listed
             )
             n_listed = n_stratum - n_equal + d
             n_classes, n_runs, most = prepare_cells(
@@ -181,7 +195,7 @@ def run_groups(
                 n_equal,
                 n_stratum,
                 n_sorted,
-                must_differ,
+                strict and unconstrained,
                 shift,
                 order,
                 other,
@@ -224,6 +238,8 @@ def run_groups(
         )
         for k in range(n_stops):
             reached[k] = min(stops[0, k], n_pairs)
+        if trades and unconstrained:
+            altering_first(pairs, words, swapped[0, 0], reached)
         split, n_cells, n_sums = exchange_sums(
             pairs,
             reached,
@@ -259,7 +275,8 @@ def run_groups(
             heads[at, 0] = members[0, i]
             heads[at, 1] = tasks[task, 1]
             heads[at, 2] = _NOOP if members[3, i] else _OK if wanted <= n_pairs else _FAILED
-            heads[at, 3] = 2 * min(wanted, n_pairs)
+            heads[at, 3] = 2 * reached[members[1, i]]
+            heads[at, 4] = 2 * min(wanted, n_pairs)
             for j in range(d):
                 swaps[at, j] = swapping[i, j]
         task += 1

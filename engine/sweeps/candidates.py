@@ -316,7 +316,15 @@ def _check_leaves_something(made: Mechanism, setting: Setting, plan: Plan) -> No
 def setting_of(spec: ReleaseSpec, plan: Plan, data: Microdata) -> Setting:
     """A scenario on the plan's keys and numeric columns, with what leaves beside the attributes."""
     setting = mechanism(spec.mechanism).setting(data, dict(spec.params), *_worked_on(plan, data))
-    return replace(setting, spec=spec, beside=columns_beside(data, plan.publish.include))
+    beside = columns_beside(data, plan.publish.include)
+    return replace(setting, spec=spec, beside=beside, rows_are_cells=rows_are_cells(plan, data.table))
+
+
+def rows_are_cells(plan: Plan, table: ContingencyTable) -> bool:
+    """Return whether the rows of a release are the cells of its table: whether no column leaves beside the attributes,
+    and none is finer than its levels."""
+    leaves_beside = {*plan.data.carry, *plan.publish.include} - {"id"}
+    return not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
 
 
 def _worked_on(plan: Plan, data: Microdata) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -40,9 +40,9 @@ from engine.release.reader_view import is_original
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import Note, RunStatus
 from engine.release.spec import ReleaseSpec
-from engine.sweeps.candidates import setting_of
+from engine.sweeps.candidates import rows_are_cells, setting_of
 from engine.sweeps.groups import Group, Task, group_of
-from engine.sweeps.realisations import CellRuns, Measured, RecordRuns, count_figures, original_figures, rows_are_cells
+from engine.sweeps.realisations import CellRuns, Measured, RecordRuns, count_figures, original_figures
 
 Registered = Measure | Mechanism
 

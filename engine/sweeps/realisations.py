@@ -26,7 +26,7 @@ from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.mechanisms import mechanism
 from engine.mechanisms import random_swap as published_swap
 from engine.mechanisms.base import Drawn, PreparedCells
-from engine.mechanisms.random_swap import exchanged
+from engine.mechanisms.random_swap import altering, exchanged
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.coding import edit_failures
@@ -36,7 +36,7 @@ from engine.release.records import ReleasedTable
 from engine.release.scenarios import Note, NoteKind, RunStatus
 from engine.release.spec import ReleaseSpec, Structure, pairs_wanted
 from engine.release.specs import Procedure, S, Specs
-from engine.sweeps.candidates import setting_of
+from engine.sweeps.candidates import rows_are_cells, setting_of
 from engine.sweeps.groups import Group, Task, fit_key
 
 ALTERED_SHARE = "altered_share_of_those_who_took_part"
@@ -99,7 +99,7 @@ class _Laid(NamedTuple):
     """Groups of a batch as the kernel takes them: its ``structures``, scratch by spec, and the ``candidates`` with the
     ``bounds`` of each group."""
 
-    structures: tuple[np.ndarray, bool, np.ndarray, np.ndarray]
+    structures: tuple[np.ndarray, bool, bool, np.ndarray, np.ndarray]
     row_of: np.ndarray
     candidates: np.ndarray
     bounds: np.ndarray
@@ -116,20 +116,20 @@ class BatchRuns:
     """Draws tasks over one table and adds the sums of their candidates, in one compiled call for many tasks whose
     candidates stop after the same numbers of pairs."""
 
-    def __init__(self, index: CellIndex, sums: ExchangeSums, layouts: Layouts) -> None:
+    def __init__(self, index: CellIndex, sums: ExchangeSums, layouts: Layouts, rows_are_cells: bool) -> None:
         from engine.sweeps.batch_kernels import run_groups
 
         self._run_groups = run_groups
-        self._index, self._sums, self._layouts = index, sums, layouts
+        self._index, self._sums, self._layouts, self._rows_are_cells = index, sums, layouts, rows_are_cells
         self._preparing = published_swap.Preparing(index.table)
         self._few_levels_first = np.array(self._preparing.few_levels_first, np.int64)
 
     def load(self) -> None:
         """Load the compiled code, or compile it, by a call for no run at all."""
         d, stops = len(self._index.table.domain), Stops(np.zeros(1, np.int64), np.zeros((2, 1), np.int64))
-        structures = np.zeros((1, d), np.uint8), False, np.zeros(d, bool), self._few_levels_first
+        structures = np.zeros((1, d), np.uint8), False, False, np.zeros(d, bool), self._few_levels_first
         nothing = _Laid(structures, np.zeros(1, np.int64), np.empty((3, 0), np.int64), np.zeros(1, np.int64))
-        heads, swaps = np.empty((0, 4), np.int64), np.empty((0, d), bool)
+        heads, swaps = np.empty((0, 5), np.int64), np.empty((0, d), bool)
         self._add(nothing, np.empty((0, 2), np.int64), kernel_states([]), stops, heads, swaps)
 
     def take(self, tasks: Sequence[Task]) -> bool:
@@ -144,8 +144,8 @@ class BatchRuns:
         )
 
     def run(self, tasks: Sequence[Task], keys: Sequence[Sequence[bytes]]) -> tuple[np.ndarray, np.ndarray]:
-        """Scenario, replicate, status and changed records of each candidate, and the attributes that it swaps; their
-        sums are added in this order.  ``keys`` are each task's derived keys."""
+        """Scenario, replicate, status, changed records and those that took part of each candidate, and the attributes
+        that it swaps; their sums are added in this order.  ``keys`` are each task's derived keys."""
         groups = [group for group, _ in tasks]
         sizes, replicates = np.array([(len(group), len(numbers)) for group, numbers in tasks], np.int64).T
         bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -160,12 +160,13 @@ class BatchRuns:
         used[np.repeat(np.arange(len(tasks)), sizes), candidates[1]] = True
         n = int(sizes @ replicates)
         d = len(self._index.table.domain)
-        heads, swaps = np.empty((n, 4), np.int64), np.empty((n, d), bool)
+        heads, swaps = np.empty((n, 5), np.int64), np.empty((n, d), bool)
         roles, row_of = self._layouts.roles(groups[0].specs.specs)
         several_kinds = np.zeros(d, bool)
         several_kinds[list(groups[0].split_kept.several_kinds)] = True
         strict = groups[0].specs.procedures[0].rule == "strict"
-        laid = _Laid((roles, strict, several_kinds, self._few_levels_first), row_of, candidates, bounds)
+        trades = not strict and self._rows_are_cells
+        laid = _Laid((roles, strict, trades, several_kinds, self._few_levels_first), row_of, candidates, bounds)
         self._sums.make_room(n)
         differs = (used[runs[1:, 0]] != used[runs[:-1, 0]]).any(axis=1)
         step = max(1, AT_ONCE // (len(self._index.table) + self._index.table.n_records))
@@ -250,30 +251,31 @@ class _GroupLayout(NamedTuple):
 
 
 class _Unmeasured:
-    """Candidates drawn and not yet measured: the draws with their layout, replicate and number of pairs, and what is
-    known of the candidates so far."""
+    """Candidates drawn and not yet measured: the draws with their layout, replicate, number of pairs, and how many of
+    these alter their records up to each stop; and what is known of the candidates so far."""
 
     def __init__(self) -> None:
-        self.draws: list[tuple[_GroupLayout, int, int]] = []
+        self.draws: list[tuple[_GroupLayout, int, int, np.ndarray]] = []
         self.record_figures: list[dict[int, float]] = []
         self.notes: list[Note] = []
 
     def heads(self) -> np.ndarray:
-        """Scenario, replicate, status and changed records of each candidate."""
-        layouts, replicates, pairs = zip(*self.draws, strict=True)
+        """Scenario, replicate, status, changed records and those that took part of each candidate."""
+        layouts, replicates, pairs, altering = zip(*self.draws, strict=True)
         sizes = [len(layout.swaps) for layout in layouts]
         scenarios, _, wanted, nothing = np.concatenate([layout.candidates for layout in layouts], axis=1)
         stops = np.minimum(wanted, np.repeat(pairs, sizes))
-        heads = np.empty((len(wanted), 4), np.int64)
+        heads = np.empty((len(wanted), 5), np.int64)
         heads[:, 0] = scenarios
         heads[:, 1] = np.repeat(replicates, sizes)
         heads[:, 2] = np.where(nothing, RunStatus.NOOP, np.where(stops == wanted, RunStatus.OK, RunStatus.FAILED))
-        heads[:, 3] = 2 * stops
+        heads[:, 3] = 2 * np.concatenate([n[layout.candidates[1]] for layout, _, _, n in self.draws])
+        heads[:, 4] = 2 * stops
         return heads
 
     def swaps(self) -> np.ndarray:
         """The attributes that each candidate swaps."""
-        return np.concatenate([layout.swaps for layout, _, _ in self.draws])
+        return np.concatenate([layout.swaps for layout, *_ in self.draws])
 
 
 class CellRuns:
@@ -317,7 +319,8 @@ class CellRuns:
         """Return the object that runs batches as wholes; None where a measure needs more than sums."""
         if not isinstance(self._touched, ExchangeSums) or self._on_records:
             return None
-        self._batch_runs = self._batch_runs or BatchRuns(self.index, self._touched, self._layouts)
+        arguments = self.index, self._touched, self._layouts, self._rows_are_cells
+        self._batch_runs = self._batch_runs or BatchRuns(*arguments)
         return self._batch_runs
 
     def clear(self) -> None:
@@ -393,8 +396,13 @@ class CellRuns:
         """Draw one replicate of a group; its candidates wait to be measured."""
         pairs, told = layout.prepared.draw_told(derived, int(layout.stops[-1]))
         stops = np.minimum(layout.stops, len(pairs))
-        self._touched.exchange(self.index, pairs, stops, layout.swapped, layout.is_member)
-        self._waiting.draws.append((layout, replicate, len(pairs)))
+        assert group.structure is not None
+        counted = np.ones(len(pairs), bool)
+        if self._rows_are_cells:
+            counted = altering(pairs, group.structure, self.index.table)
+        n_altering = np.concatenate([[0], np.cumsum(counted)])[stops]
+        self._touched.exchange(self.index, pairs[counted], n_altering, layout.swapped, layout.is_member)
+        self._waiting.draws.append((layout, replicate, len(pairs), n_altering))
         if told is not None:
             for scenario, k in layout.scenario_stops:
                 if diagnostics := told.diagnostics(int(stops[k]), int(layout.stops[k])):
@@ -403,10 +411,10 @@ class CellRuns:
         if self._on_records:
             batched = mechanism(group.mechanism).batched
             assert self.original is not None and batched is not None
-            records = batched.records(derived, pairs, self.original.data.cell_of_record)
+            records = batched.records(derived, pairs, self.original.data.cell_of_record)[counted]
             spec_of = dict(group.scenarios)
             for scenario, k in layout.scenario_stops:
-                self._measure_records(scenario, replicate, records[: stops[k]], spec_of[scenario])
+                self._measure_records(scenario, replicate, records[: n_altering[k]], spec_of[scenario])
 
     def _measure_records(self, scenario: int, replicate: int, pairs: np.ndarray, spec: ReleaseSpec) -> None:
         """Figures and notes of the measures that need records, on one candidate."""
@@ -440,21 +448,14 @@ class CellRuns:
         moved = moved_records(batch)
         void = (moved == 0) & (heads[:, 2] != RunStatus.FAILED)
         if self._rows_are_cells and void.any():
-            heads[void, 2:] = RunStatus.NOOP, 0
+            heads[void, 2:4] = RunStatus.NOOP, 0
             figures[void] = self.original_figures
         if self._rows_are_cells:
             _note_cancelled(heads, moved, notes)
         unclear = () if self._rows_are_cells else np.flatnonzero(void & (heads[:, 2] == RunStatus.OK)).tolist()
         self.clear()
         self.index.trim()
-        return Measured(np.column_stack([heads.astype(float), figures]), notes, unclear)
-
-
-def rows_are_cells(plan: Plan, table: ContingencyTable) -> bool:
-    """Return whether the rows of a release are the cells of its table: whether no column leaves beside the attributes,
-    and none is finer than its levels."""
-    leaves_beside = {*plan.data.carry, *plan.publish.include} - {"id"}
-    return not leaves_beside and all(attribute.exact for attribute in table.domain.attributes)
+        return Measured(np.column_stack([heads[:, :4].astype(float), figures]), notes, unclear)
 
 
 def moved_records(batch: ReleaseBatch | SummedBatch) -> np.ndarray:
@@ -483,10 +484,10 @@ def _with(diagnostics: Mapping[str, float | str], more: Mapping[str, float | str
 
 def _note_cancelled(heads: np.ndarray, moved: np.ndarray, notes: list[Note]) -> None:
     """Note the candidates of a batch of which few records are altered, on their first runs."""
-    few = np.flatnonzero((heads[:, 1] == 1) & (heads[:, 2] == RunStatus.OK) & (2 * moved < heads[:, 3]))
+    few = np.flatnonzero((heads[:, 1] == 1) & (heads[:, 2] == RunStatus.OK) & (2 * moved < heads[:, 4]))
     told = {(n.scenario, n.replicate): k for k, n in enumerate(notes) if n.kind is NoteKind.DIAGNOSTICS and len(few)}
     for row in few.tolist():
-        scenario, replicate, _, took_part = heads[row].tolist()
+        scenario, replicate, _, _, took_part = heads[row].tolist()
         at = told.get((scenario, replicate))
         known = {} if at is None else json.loads(notes[at].text)
         text = json.dumps(_with(known, _cancelled(took_part, float(moved[row]))), ensure_ascii=False)

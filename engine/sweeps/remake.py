@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_PAIRS = 1 << 20  # compared at a time
-
-
 @dataclass(frozen=True)
 class RemadeCells:
     """One realisation down to pairs of cells.
 
-    ``pairs`` are cells of the original's table, shape ``(pairs, 2)``; ``table`` is that of the release.
+    ``pairs`` are cells of the original's table, shape ``(pairs, 2)``; ``table`` is that of the release, in which
+    ``n_changed`` records are altered.
     """
 
     data: Microdata
@@ -44,6 +42,7 @@ class RemadeCells:
     pairs: np.ndarray
     table: ContingencyTable
     status: RunStatus
+    n_changed: int
     figures: dict[str, float]
     derived: bytes
 
@@ -51,15 +50,6 @@ class RemadeCells:
     def swapped(self) -> tuple[int, ...]:
         """The attributes that partners exchange."""
         return tuple(self.spec.attributes.having("S"))
-
-    @property
-    def n_changed(self) -> int:
-        """Number of records whose level of some attribute is another one."""
-        cells, swapped, changed = self.data.table.cells, list(self.swapped), 0
-        for start in range(0, len(self.pairs), _PAIRS):
-            first, second = self.pairs[start : start + _PAIRS].T
-            changed += int((cells[first][:, swapped] != cells[second][:, swapped]).any(axis=1).sum())
-        return 2 * changed
 
     @property
     def guesses(self) -> TurnedBack | None:
@@ -86,7 +76,7 @@ def remake_cells(data: Microdata, question: Question, spec: ReleaseSpec, derived
     pairs, _ = batched.preparing(data.table)(group.structure).draw_told(derived, wanted)
     names = map(str, question.calls)
     figures = dict(zip(names, map(float, row[4:]), strict=True))
-    return RemadeCells(data, spec, pairs, table, RunStatus(int(row[2])), figures, derived)
+    return RemadeCells(data, spec, pairs, table, RunStatus(int(row[2])), int(row[3]), figures, derived)
 
 
 @dataclass(frozen=True)
