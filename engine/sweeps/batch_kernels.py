@@ -154,13 +154,14 @@ def run_groups(
 
     The rows of ``tasks`` are a group and a replicate, those of ``states`` the state of its stream.  Group ``g`` has the
     ``candidates`` from ``bounds[g]`` to before ``bounds[g + 1]``, as :func:`lay_out` takes them, with the same
-    ``stops`` for all.  ``structures`` are roles by spec, whether the rule is strict, whether partners that
-    are alike in all else only trade rows, and further arguments of :func:`list_columns`; ``places`` are the place of each procedure among the stops and scratch by spec, ``table``,
-    ``shift`` and ``room`` arguments of :func:`prepare_cells`, ``index`` and ``summing`` those of :func:`exchange_sums`.
+    ``stops`` for all.  ``structures`` are roles by spec, whether the rule is strict, whether partners that are alike in
+    all else only trade rows, and further arguments of :func:`list_columns`; ``places`` are the place of each procedure
+    among the stops and scratch by spec, ``table``, ``shift`` and ``room`` arguments of :func:`prepare_cells`, ``index``
+    and ``summing`` those of :func:`exchange_sums`.
 
     ``heads`` receives the scenario, replicate, status and numbers of records changed and taking part of each candidate,
-    ``swaps`` what it swaps; their rows belong to the columns of sums.  Stops where the index may lack room for another cell; returns
-    the task and split to go on with, the number of known cells and of columns of sums in use.
+    ``swaps`` what it swaps; their rows belong to the columns of sums.  Stops where the index may lack room for another
+    cell; returns the task and split to go on with, the number of known cells and of columns of sums in use.
     """
     roles, strict, trades, several_kinds, few_levels_first = structures
     place, row_of = places

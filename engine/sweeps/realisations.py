@@ -261,7 +261,7 @@ class _Unmeasured:
 
     def heads(self) -> np.ndarray:
         """Scenario, replicate, status, changed records and those that took part of each candidate."""
-        layouts, replicates, pairs, altering = zip(*self.draws, strict=True)
+        layouts, replicates, pairs, counted = zip(*self.draws, strict=True)
         sizes = [len(layout.swaps) for layout in layouts]
         scenarios, _, wanted, nothing = np.concatenate([layout.candidates for layout in layouts], axis=1)
         stops = np.minimum(wanted, np.repeat(pairs, sizes))
@@ -269,7 +269,7 @@ class _Unmeasured:
         heads[:, 0] = scenarios
         heads[:, 1] = np.repeat(replicates, sizes)
         heads[:, 2] = np.where(nothing, RunStatus.NOOP, np.where(stops == wanted, RunStatus.OK, RunStatus.FAILED))
-        heads[:, 3] = 2 * np.concatenate([n[layout.candidates[1]] for layout, _, _, n in self.draws])
+        heads[:, 3] = 2 * np.concatenate([n[layout.candidates[1]] for layout, n in zip(layouts, counted, strict=True)])
         heads[:, 4] = 2 * stops
         return heads
 
