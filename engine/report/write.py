@@ -14,7 +14,6 @@ from engine.report.decision_pages import pages
 from engine.report.findings import BOARD
 from engine.report.places import place_changes
 from engine.report.tables import places_bytes, tables_bytes
-from engine.report.unit_counts import units_changed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +32,8 @@ def write_board(study: Study, realisation: Remade, folder: str | Path, order: np
     """
     written = write_findings(findings(study, realisation, order), Path(folder))
     if places := places_of(study.plan):
-        levels, areas = place_changes(realisation, places, study.plan.analyse)
         written.append(Path(folder) / "places.xlsx")
-        written[-1].write_bytes(places_bytes(levels, areas, units_changed(realisation)))
+        written[-1].write_bytes(places_bytes(place_changes(realisation, places, study.plan.analyse)[1]))
     return written
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from engine.plan import DecisionPlan, MechanismPlan
 from engine.plan.samples import load
 from engine.report.describe import remade
 from engine.report.places import place_changes
-from engine.report.unit_counts import units_changed
 from engine.report.write import write_board
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import sweep
@@ -53,14 +51,10 @@ def test_annex_a_and_its_workbook_tell_of_places(tmp_path: Path) -> None:
     memo = (tmp_path / "board" / "memo.html").read_text(encoding="utf-8")
     assert "Values known in their place" in memo and "that nobody there had" in memo
     with zipfile.ZipFile(tmp_path / "board" / "places.xlsx") as book:
-        rows = [book.read(f"xl/worksheets/sheet{number}.xml").decode().count("<row ") - 1 for number in (1, 2)]
+        rows = book.read("xl/worksheets/sheet1.xml").decode().count("<row ") - 1
         texts = book.read("xl/sharedStrings.xml").decode()
-        counts = re.findall(r"<v>(\d+)</v>", book.read("xl/worksheets/sheet3.xml").decode().partition('r="2"')[2])
-    assert rows == [len(levels), len(areas)] == [3, 88]
+    assert rows == len(areas) == 88 and len(levels) == 3
     assert all(f">{row.area}<" in texts for row in areas)
-    changed = units_changed(release)
-    assert changed is not None and [int(n) for n in counts] == [changed.n_units, changed.changed, changed.persons]
-    assert ">households swapped<" in texts
     with zipfile.ZipFile(tmp_path / "board" / "tables.xlsx") as book:
         texts = book.read("xl/sharedStrings.xml").decode()
     assert levels[-1].areas_new > 0 and all(f">{row.level}<" in texts for row in levels)

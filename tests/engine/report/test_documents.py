@@ -142,7 +142,7 @@ def test_the_workbook_holds_every_table(written: Path, case: Case):
         assert names == list(sheets(case.findings))
         for k, (_, rows) in enumerate(sheets(case.findings).values(), 1):
             assert archive.read(f"xl/worksheets/sheet{k}.xml").decode().count("<row ") == len(rows) + 1
-    assert {"Figures that change", "Extent", "Checks", "Parameters", "Log"} <= set(names)
+    assert {"Figures that change", "Values changed", "Settings", "Checks", "Log"} <= set(names)
 
 
 @pytest.mark.slow
@@ -178,7 +178,17 @@ def test_documents_are_the_same_in_years_that_a_zip_cannot_hold(
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(True, "yes"), (False, "no"), ((), ""), (("a", 2), "a, 2"), (None, None), (0, 0), (1.5, 1.5)]
+    ("value", "shown"),
+    [
+        (True, "yes"),
+        (False, "no"),
+        ((), ""),
+        (("a", 2), "a, 2"),
+        ((("a", "b"), ("c", "d")), "a: b, c: d"),
+        (None, None),
+        (0, 0),
+        (1.5, 1.5),
+    ],
 )
 def test_a_cell_of_the_workbook_says_yes_or_no_and_lists_several(value: Any, shown: Any) -> None:
     assert _cell(value) is shown if isinstance(value, bool) else _cell(value) == shown
