@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,14 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {filter_.__name__.lstrip("_"): filter_ for filter_ in _FILTERS} | {"figure": words.figure}
+    environment.filters |= {
+        **{each.__name__: each for each in (words.about, words.percent, words.one_in, listed, plural, upper_first)},
+        "figure": words.figure,
+        "sentences": statements.sentences,
+        "joined": lambda parts, between: between.join(filter(None, parts)),
+        "short": lambda value: f"{float(value):g}",  # as it was entered
+        "whole": lambda value: f"{value:,.0f}",
+    }
     return environment
 
 
@@ -59,24 +66,3 @@ def _value(value: Any) -> Markup:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise TemplateError(f"{value!r} is neither text nor a whole number; give it a filter such as 'figure'")
     return Markup(html.escape(printable(value) if isinstance(value, str) else f"{value:,}"))
-
-
-def _joined(parts: Iterable[str], between: str) -> str:
-    """Parts that are not empty, with a text between them."""
-    return between.join(filter(None, parts))
-
-
-def _short(value: float) -> str:
-    """A figure that somebody set, as short as it was."""
-    return f"{float(value):g}"
-
-
-def _whole(value: float) -> str:
-    """A figure rounded to a whole number."""
-    return f"{value:,.0f}"
-
-
-_FILTERS: tuple[Callable[..., Any], ...] = (
-    *(words.about, words.percent, words.one_in),
-    *(statements.sentences, listed, plural, upper_first, _joined, _short, _whole),
-)
