@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from engine.common.wording import listed, lower_first, plural, upper_first
-from engine.report import pictures
+from engine.report import pictures as draw
 from engine.report.losses import by_table, largest
 from engine.report.map_model import map_model
-from engine.report.pictures import HALF, WIDE, Pair, Picture
+from engine.report.pictures import Pair, Picture
 from engine.report.sheet import (
     TABLE_CHANGE,
     choices,
@@ -29,11 +31,14 @@ if TYPE_CHECKING:
     from engine.report.map_model import MapModel
 
 _MOST, _MOST_CHANGES, _MOST_TILES = 6, 8, 120
+_KEY = 0.24  # inches above tiles
 _POINTS = 5.0
 """Percentage points from which on a place has changed much."""
 
 
-def _picture(png: bytes, title: str, told: Iterable[str], note: str = "") -> Picture:
+def _picture(drawn: Any, title: str, told: Iterable[str], note: str = "") -> Picture:
+    """A picture of axes, or of a PNG that is there already."""
+    png = drawn if isinstance(drawn, bytes) else draw.png_of(drawn)
     return Picture(png, title, f"{title}. {' '.join(told)}", note)
 
 
@@ -43,10 +48,10 @@ def _picture(png: bytes, title: str, told: Iterable[str], note: str = "") -> Pic
 def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
     """All candidates by risk and utility, the frontier, the limit, the named ones and the unprotected file."""
     board, model = findings.map, board_model(findings, small=small)
-    png = pictures.map_picture(
+    png = draw.map_picture(
         replace(model, marks=tuple(replace(mark, bars=(None, None)) for mark in model.marks)),
         limit="" if board.bound_at is None else f"limit {risk_figure(findings, board.bound_at)}",
-        width=HALF if small else WIDE,
+        width=draw.HALF if small else draw.WIDE,
         height=2.5 if small else 2.7,
     )
     if png is None:
@@ -78,12 +83,46 @@ def board_model(findings: Findings, *, small: bool) -> MapModel:
 
 
 def cell_sizes(findings: Findings) -> Picture | None:
-    """People by the size of their cell, before and after; altered people pale."""
+    """Records by the size of their cell, before and after, the altered ones pale."""
+    from matplotlib.legend_handler import HandlerTuple
+
     rows, exposed = (findings.sheet.sizes if findings.sheet else ()), findings.exposure
     if exposed.unaltered_after is None or not any(row.before or row.unaltered or row.altered for row in rows):
         return None
+    height = 2.0
+    axes = draw.empty_axes(draw.WIDE, height, 0.62, 0.45, 0.05, 0.48)
+    small, at = min(exposed.fewest - 1, len(rows)), np.arange(len(rows))
+    high = max(max(r.before, r.unaltered + r.altered) for r in rows) or 1
+    axes.set_ylim(0, 1.1 * high)
+    axes.set_xlim(-0.55, len(rows) - 0.45)
+    axes.grid(axis="y", color=draw.RULE, linewidth=0.6)
+    strong = [draw.ORANGE if k < small else draw.BLUE for k in at]
+    pale = [draw.PALE_ORANGE if k < small else draw.PALE_BLUE for k in at]
+    unaltered = [r.unaltered for r in rows]
+    before = axes.bar(at - 0.2, [r.before for r in rows], width=0.36, color=draw.STONE)
+    kept = axes.bar(at + 0.2, unaltered, width=0.36, color=strong)
+    altered = axes.bar(at + 0.2, [r.altered for r in rows], bottom=unaltered, width=0.36, color=pale)
+    for k, r in enumerate(rows[:small]):
+        draw.say(axes, f"{r.before:,.0f}", (k - 0.2, r.before), (0, 2), ha="center", va="bottom", color=draw.GREY)
+        draw.say(
+            axes, f"{r.unaltered:,.0f}", (k + 0.2, r.unaltered), (0, 2), ha="center", va="bottom", fontweight="bold"
+        )
+    bars, names = [before[0], kept[0], altered[0]], ["unprotected", "release, unaltered", "release, altered"]
+    if small < len(rows):
+        axes.axvline(small - 0.5, color=draw.INK, linestyle=(0, (3, 3)), linewidth=0.8)
+        bars = [before[0], kept[small], altered[small], (kept[0], altered[0])]
+        names.append("the same, in small cells")
+    look = {"ha": "right", "va": "bottom", "fontweight": "bold", "color": draw.ORANGE}
+    draw.say(axes, "small cells", (small - 0.5, 1.1 * high), (-4, 0), **look)
+    axes.set_xticks(at, [str(r.size) for r in rows])
+    axes.tick_params(axis="x", labelcolor=draw.INK)
+    draw.ticks(axes.yaxis, "")
+    axes.set_xlabel("records alike on all keys", fontsize=draw.SIZE - 0.5, color=draw.GREY, loc="right")
+    axes.set_ylabel("records", fontsize=draw.SIZE - 0.5, color=draw.GREY)
+    where = {"loc": "lower right", "bbox_to_anchor": (1, 1 + 0.18 / (height - 0.93)), "borderaxespad": 0}
+    draw.legend(axes, bars, names, ncols=4, handler_map={tuple: HandlerTuple(None)}, **where)
     return _picture(
-        pictures.small_cells(rows, exposed.fewest, axis="records alike on all keys"),
+        axes,
         "Records by how many are alike on all keys",
         (f"Cells of {r.size}: {r.before} before, {r.unaltered} unaltered and {r.altered} altered after." for r in rows),
     )
@@ -108,7 +147,7 @@ def known_keys(findings: Findings) -> Picture | None:
         name = f"all but {left[0]}" if len(left) == 1 else ", ".join(s.keys) if left else f"all {len(all_keys)} keys"
         pairs.append(Pair(name, s.small, s.left or 0, f"{s.small:,} → {s.left:,}"))
     return _picture(
-        pictures.before_after(pairs, unit=""),
+        draw.before_after(pairs, unit=""),
         title,
         (f"{', '.join(s.keys)}: {s.small} → {s.left}." for s in rows),
         "Records in small cells (in the release, unaltered ones) by known keys.",
@@ -134,7 +173,7 @@ def exposed_groups(findings: Findings) -> Picture | None:
         for g in groups
     ]
     return _picture(
-        pictures.before_after(rows),
+        draw.before_after(rows),
         f"{upper_first(rows[0].label)}: {share} % of its {of} {be} in small cells",
         (f"{r.label}: {r.text}." for r in rows),
         "Share of records in small cells, in the release of unaltered ones.",
@@ -145,39 +184,69 @@ def exposed_groups(findings: Findings) -> Picture | None:
 
 
 def by_tables(findings: Findings) -> Picture | None:
-    """Figures beyond the tolerances by table, values that did not exist apart; None where no table has two."""
+    """Figures beyond the tolerances by table, and hatched the values that did not exist in their group; None where no
+    table has two."""
     rows = by_table(findings.utility.figures)
     if not rows or rows[0].flagged + rows[0].new < 2:
         return None
     title = f"{rows[0].of} loses most: {plural(rows[0].flagged, 'figure')} beyond tolerance"
     if rows[0].new:
         title += f", {plural(rows[0].new, 'value')} new in a group"
-    counts = [
-        (row.of, row.flagged, row.new, f"{row.flagged:,}" + (f" + {row.new:,} new" if row.new else ""))
-        for row in rows[:_MOST]
-    ]
+    shown = rows[:_MOST]
+    texts = [f"{row.flagged:,}" + (f" + {row.new:,} new" if row.new else "") for row in shown]
+    beyond, has_new = [row.flagged for row in shown], any(row.new for row in shown)
+    axes = draw.row_axes([row.of for row in shown], [""], top=0.28 if has_new else 0.05, bottom=0.05)
+    most = max(row.flagged + row.new for row in shown)
+    axes.set_xlim(0, most * (1 + 1.1 * max(map(draw.text_width, texts)) / (0.6 * draw.WIDE)))
+    changed = axes.barh(range(len(shown)), beyond, height=0.62, color=draw.BLUE)
+    look = {"color": draw.ORANGE, "hatch": "////", "edgecolor": "white", "linewidth": 0}
+    appeared = axes.barh(range(len(shown)), [row.new for row in shown], left=beyond, height=0.62, **look)
+    for k, (row, text) in enumerate(zip(shown, texts, strict=True)):
+        draw.say(axes, text, (row.flagged + row.new, k), (5, 0))
+    axes.set_xticks([])
+    if has_new:
+        names = ["change beyond tolerance", "value that did not exist in its group"]
+        draw.legend(
+            axes, [changed, appeared], names, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0
+        )
     note = f"The first {_MOST} of {len(rows)} tables." if len(rows) > _MOST else ""
-    return _picture(pictures.losses_by_table(counts), title, (f"{name}: {text}." for name, _, _, text in counts), note)
+    told = (f"{row.of}: {text}." for row, text in zip(shown, texts, strict=True))
+    return _picture(axes, title, told, note)
 
 
 def largest_changes(findings: Findings) -> Picture | None:
-    """The largest changes as signed bars in standard errors on the band of the tolerance."""
+    """The largest changes as signed bars in standard errors on the band of the tolerance, pale within it."""
     changes, places = [row for row in largest(findings.utility.figures) if row.errors], places_named(findings)
     rows = sorted(changes, key=lambda row: not row.flagged)[:_MOST_CHANGES]
     if not rows:
         return None
-    bars = []
-    for row in rows:
-        sign = 1 if (row.after or 0.0) >= (row.before or 0.0) else -1
-        bars.append((figure_name(row, places), sign * (row.errors or 0.0), change_words(row), bool(row.flagged)))
-    at = findings.utility.tolerances
-    note = "" if all(beyond for *_, beyond in bars) else "Pale: within tolerance."
-    if any(beyond and abs(errors) <= at.se for _, errors, _, beyond in bars):
+    names, texts = [figure_name(row, places) for row in rows], [change_words(row) for row in rows]
+    errors = [float(np.copysign(row.errors or 0.0, (row.after or 0.0) - (row.before or 0.0))) for row in rows]
+    at, beyond = findings.utility.tolerances, [bool(row.flagged) for row in rows]
+    full, pale = (draw.BLUE, draw.ORANGE), (draw.PALE_BLUE, draw.PALE_ORANGE)
+    colours = [(full if is_beyond else pale)[e > 0] for e, is_beyond in zip(errors, beyond, strict=True)]
+    axes = draw.row_axes(names, texts, top=0.28, bottom=0.4)
+    most = 1.08 * max(at.se, *map(abs, errors))
+    axes.set_xlim(-most, most)
+    axes.axvspan(-at.se, at.se, color="#ebebeb", zorder=0)
+    axes.axvline(0, color=draw.INK, linewidth=1, zorder=3)
+    axes.barh(range(len(rows)), errors, height=0.42, color=colours, zorder=2)
+    for k, text in enumerate(texts):
+        draw.row_text(axes, k, text)
+    draw.ticks(axes.xaxis, "")
+    axes.set_xlabel(
+        f"change in standard errors; grey: at most {figure(at.se)}", fontsize=draw.SIZE - 0.5, color=draw.GREY
+    )
+    draw.marks_legend(
+        axes, {"fall": {"marker": "s", "color": draw.BLUE}, "rise": {"marker": "s", "color": draw.ORANGE}}
+    )
+    note = "" if all(beyond) else "Pale: within tolerance."
+    if any(is_beyond and abs(e) <= at.se for e, is_beyond in zip(errors, beyond, strict=True)):
         note += f" Full colour inside the grey band: beyond tolerance by the {100 * at.change:g} % rule alone."
     return _picture(
-        pictures.changes(bars, at.se),
+        axes,
         f"Largest change: {figure_name(changes[0], places)}, {changes[0].errors:.1f} standard errors",
-        (f"{name}: {text}, {errors:+.1f} errors." for name, errors, text, _ in bars),
+        (f"{name}: {text}, {e:+.1f} errors." for name, text, e in zip(names, texts, errors, strict=True)),
         note.strip(),
     )
 
@@ -214,7 +283,7 @@ def forest(findings: Findings) -> Picture | None:
     if any(f.flagged is False and abs(f.relative or 0) > at.change for f in rows[:14]):
         note += f" The {100 * at.change:g} % rule asks only coefficients over {at.se:g} standard errors from 0."
     return _picture(
-        pictures.before_after(pairs, unit="", interval=1.96),
+        draw.before_after(pairs, unit="", interval=1.96),
         f"Declared analyses: {beyond} of {plural(len(rows), 'coefficient')} beyond tolerance in the released run",
         (f"{e.label}: {e.text}." for e in pairs),
         note,
@@ -231,7 +300,8 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def runs(findings: Findings) -> Picture | None:
-    """The risk of every run of the named candidates, beside the limit."""
+    """The risk of every run of the named candidates beside the limit, as ticks, which do not cover each other as marks
+    do."""
     if findings.sheet is None:
         return None
     own, letters = findings.recommendation.letter, {row.letter for row in named(findings)}
@@ -244,17 +314,31 @@ def runs(findings: Findings) -> Picture | None:
     mine = next((row.runs for row in findings.sheet.candidates.rows if row.letter == own and own in rows), ())
     if len(mine) < 2:
         return None
-    decided = findings.sheet.decided_by
+    decided, better = findings.sheet.decided_by, findings.map.risk_better
     least, most = (risk_figure(findings, value) for value in (min(mine), max(mine)))
+    limit = None if decided.limit is None else scale * decided.limit
+    labels = [f"★ {letter}" if letter == own else letter for letter in rows]
+    axes = draw.row_axes(labels, [""], top=0.24, bottom=0.45, row=0.2)
+    axes.tick_params(axis="y", labelsize=draw.SIZE + 0.5)
+    for label in axes.get_yticklabels():
+        label.set_fontweight("bold")
+    draw.grid_across(axes, [v for values in rows.values() for v in values] + ([] if limit is None else [limit]), "")
+    low, high = axes.get_xlim()
+    if limit is not None and decided.limit is not None:
+        axes.axvspan(limit, high if better == "higher" else low, color=draw.BAND, zorder=0)
+        axes.axvline(limit, color=draw.ORANGE, linestyle=(0, (5, 3)), linewidth=1.2)
+        side = "right" if (limit - low) > 0.6 * (high - low) else "left"
+        look: dict[str, Any] = {"ha": side, "va": "bottom", "fontweight": "bold", "color": draw.ORANGE}
+        words = f"limit {risk_figure(findings, decided.limit)}"
+        draw.say(axes, words, (limit, 1), (0, 2), xycoords=("data", "axes fraction"), **look)
+    for k, (letter, values) in enumerate(rows.items()):
+        axes.plot([min(values), max(values)], [k, k], linewidth=1, **draw.LINE)
+        colour = draw.STAR if letter == own else draw.BLUE
+        axes.plot(values, [k] * len(values), "|", markersize=9, color=colour, markeredgewidth=1, zorder=3)
+    name = f"{decided.title}{' (%)' if scale > 1 else ''}, a tick for each run"
+    axes.set_xlabel(draw.fitted(name, 0.7 * draw.WIDE), fontsize=draw.SIZE - 0.5, color=draw.GREY, loc="right")
     return _picture(
-        pictures.strips(
-            rows,
-            own,
-            None if decided.limit is None else scale * decided.limit,
-            axis=f"{decided.title}{' (%)' if scale > 1 else ''}, a tick for each run",
-            better=findings.map.risk_better,
-            limit_words="" if decided.limit is None else f"limit {risk_figure(findings, decided.limit)}",
-        ),
+        axes,
         f"{plural(len(mine), 'run')} of release {own} range from {least} to {most}",
         (f"{letter}: {figure(min(values))} to {figure(max(values))}." for letter, values in rows.items()),
     )
@@ -278,11 +362,76 @@ def places(findings: Findings) -> Picture | None:
         shown = {a.name for a in worst[:_MOST_TILES]}
         areas = [a for a in areas if a.name in shown]
         note += f" The {_MOST_TILES} areas that change most."
-    tiles = []
+    groups: dict[str, dict[str, list[tuple[str, float]]]] = {}
     for area in areas:
         group, *_, row = (*area.parents, "", "") if len(area.parents) < 2 else area.parents
         name = area.name.removeprefix(area.parents[-1]).strip(".-/ ") if area.parents else area.name
-        short = row.removeprefix(group).strip(".-/ ")
-        tiles.append((group, short or row, name or area.name, change[area.name]))
+        short = row.removeprefix(group).strip(".-/ ") or row
+        groups.setdefault(group, {}).setdefault(short, []).append((name or area.name, change[area.name]))
     told = (f"{a.name}: {a.before} of {a.residents} become {a.after}." for a in worst[:8])
-    return _picture(pictures.tiles(tiles, _POINTS), title, told, note)
+    return _picture(_tiles(groups), title, told, note)
+
+
+def _tiles(groups: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]) -> Any:
+    """Places (name and change) as tiles, a line for each row and a block for each group; a change beyond the threshold
+    is on a full ground, a rise orange and a fall blue, and the sign says the same."""
+    from matplotlib.patches import FancyBboxPatch
+
+    across = 2 if len(groups) > 1 else 1
+    labels = max(draw.text_width(row) for rows in groups.values() for row in rows) + 0.08
+    wide = (draw.WIDE - 0.15 * (across - 1)) / across
+    tile = min(0.62, (wide - labels) / max(len(own) for rows in groups.values() for own in rows.values()))
+    lines = [len(rows) for rows in groups.values()]
+    blocks = [max(lines[k : k + across]) for k in range(0, len(lines), across)]
+    height = _KEY + sum(0.38 + 0.4 * n for n in blocks)
+    axes = draw.empty_axes(draw.WIDE, height, 0, 0, 0, 0)
+    axes.set_xlim(0, draw.WIDE)
+    axes.set_ylim(height, 0)
+    axes.axis("off")
+    _tile_key(axes)
+    for k, (group, rows) in enumerate(groups.items()):
+        top = _KEY + sum(0.38 + 0.4 * n for n in blocks[: k // across])
+        left = (k % across) * (wide + 0.15)
+        draw.say(axes, group, (left, top + 0.17), fontweight="bold")
+        for row_number, (row, own) in enumerate(rows.items()):
+            y = top + 0.3 + 0.4 * row_number
+            draw.say(axes, row, (left, y + 0.18), color=draw.GREY)
+            for j, (name, change) in enumerate(own):
+                x = left + labels + j * tile
+                ground, ink = _tile_colours(change)
+                form: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.03", "color": ground, "linewidth": 0}
+                axes.add_patch(FancyBboxPatch((x + 0.02, y + 0.02), tile - 0.04, 0.34, **form))
+                signed = "0" if abs(change) < 0.05 else f"{change:+.1f}".replace("-", "−")
+                widest = max(draw.text_width(name), draw.text_width(signed, weight="bold"), 1e-9)
+                look: dict[str, Any] = {
+                    "ha": "center",
+                    "color": ink,
+                    "fontsize": min(1, (tile - 0.06) / widest) * draw.SIZE,
+                }
+                draw.say(axes, name, (x + tile / 2, y + 0.11), **look)
+                draw.say(axes, signed, (x + tile / 2, y + 0.26), fontweight="bold", **look)
+    return axes
+
+
+def _tile_key(axes: Any) -> None:
+    """The meaning of tiles' colours, in a line above them."""
+    from matplotlib.patches import Rectangle
+
+    at, most = 0.0, f"by over {_POINTS:g} points"
+    texts = {-1: f"falls {most}", -0.5: "falls less", 0: "unchanged", 0.5: "rises less", 1: f"rises {most}"}
+    for share, text in texts.items():
+        axes.add_patch(Rectangle((at, 0.03), 0.14, 0.14, color=_tile_colours(share * _POINTS)[0], linewidth=0))
+        draw.say(axes, text, (at + 0.2, 0.1))
+        at += 0.4 + draw.text_width(text)
+
+
+def _tile_colours(change: float) -> tuple[str, str]:
+    """The ground and the ink of a tile: pale within the threshold, full beyond it."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    if not change:
+        return "#f3f5f7", draw.INK
+    full = to_rgb(draw.ORANGE if change > 0 else draw.BLUE)
+    depth = 0.12 + 0.3 * abs(change) / _POINTS if abs(change) < _POINTS else 1.0
+    red, green, blue = (1 - depth * (1 - channel) for channel in full)
+    return to_hex((red, green, blue)), "white" if depth == 1.0 else draw.INK

@@ -1,8 +1,4 @@
-"""Pictures of documents, drawn by matplotlib without a screen: shape says what colour says.
-
-Each function returns a PNG; its title (the answer with its number) and its text for readers who cannot see it stand
-beside it in a :class:`Picture`.
-"""
+"""Parts of pictures and the map, drawn by matplotlib without a screen: shape says what colour says."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,17 +16,13 @@ from engine.common.wording import printable
 from engine.report.map_model import FAR, Box, MapModel, Places, Point, box_at, flags, lettered, overlap, places_of
 from engine.report.words import figure
 
-if TYPE_CHECKING:
-    from engine.report.sheet_facts import CellSize
-
 INK, GREY, BLUE, ORANGE = "#1b2430", "#566171", "#0067a3", "#a84300"
-_PALE_BLUE, _PALE_ORANGE, _BAND, _STONE, _RULE = "#b9d9ee", "#f6d5c0", "#eef5f9", "#c9cfd6", "#dfe3e8"
-_STAR = "#d55e00"
+PALE_BLUE, PALE_ORANGE, BAND, STONE, RULE = "#b9d9ee", "#f6d5c0", "#eef5f9", "#c9cfd6", "#dfe3e8"
+STAR = "#d55e00"
 WIDE, HALF = 6.85, 3.3
 """Widths in inches of a picture across the page and of one in a column."""
 _NARROW = 5.0  # inches; a map less wide names the unprotected file below it
-_KEY = 0.24  # inches above tiles
-_SIZE = 8.0
+SIZE = 8.0
 _LABEL = 34  # letters of one line of a label
 _LETTER = 6.2  # points, about the width of a bold sign
 
@@ -61,7 +53,7 @@ class Pair(NamedTuple):
     beyond: bool = False
 
 
-def _axes(width: float, height: float, left: float, bottom: float, right: float, top: float) -> Any:
+def empty_axes(width: float, height: float, left: float, bottom: float, right: float, top: float) -> Any:
     """Axes of a new picture with so many inches around them, and without spines."""
     from matplotlib.figure import Figure
 
@@ -70,12 +62,12 @@ def _axes(width: float, height: float, left: float, bottom: float, right: float,
     )
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.tick_params(length=0, labelsize=_SIZE - 0.5, labelcolor=GREY, pad=3)
+    axes.tick_params(length=0, labelsize=SIZE - 0.5, labelcolor=GREY, pad=3)
     axes.set_axisbelow(True)
     return axes
 
 
-def _png(axes: Any) -> bytes:
+def png_of(axes: Any) -> bytes:
     """The picture; no name in it steers or is read as a formula, neither in words that are there nor in ticks that come
     with the drawing."""
     from matplotlib import rc_context
@@ -90,33 +82,28 @@ def _png(axes: Any) -> bytes:
     return out.getvalue()
 
 
-def _say(axes: Any, text: str, at: Point, shift: Point = (0, 0), **look: Any) -> None:
+def say(axes: Any, text: str, at: Point, shift: Point = (0, 0), **look: Any) -> None:
     """Write a text beside a place of the axes, ``shift`` points to the right and up."""
-    form = {"textcoords": "offset points", "fontsize": _SIZE, "color": INK, "va": "center", "annotation_clip": False}
+    form = {"textcoords": "offset points", "fontsize": SIZE, "color": INK, "va": "center", "annotation_clip": False}
     axes.annotate(text, at, xytext=shift, **{**form, **look})
 
 
-def _text_width(text: str, weight: str = "normal") -> float:
+def text_width(text: str, weight: str = "normal") -> float:
     """The width of a text in inches; of several lines, of the longest."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    form = FontProperties(size=_SIZE, weight=weight)
+    form = FontProperties(size=SIZE, weight=weight)
     lines = printable(text).split("\n")
     return max(text_to_path.get_text_width_height_descent(line, form, False)[0] for line in lines) / 72
 
 
-def _wrapped(text: str, letters: int) -> str:
-    """A text on as many lines as it needs: none is cut."""
-    return "\n".join(textwrap.wrap(printable(text), letters)) or " "
-
-
-def _fitted(title: str, width: float) -> str:
+def fitted(title: str, width: float) -> str:
     """A title on as many lines as it needs in a room of so many inches."""
-    return _wrapped(title, max(12, int(len(title) * width / max(_text_width(title), 1e-9))))
+    return textwrap.fill(printable(title), max(12, int(len(title) * width / max(text_width(title), 1e-9)))) or " "
 
 
-def _ticks(axis: Any, unit: str) -> None:
+def ticks(axis: Any, unit: str) -> None:
     """Ticks as figures are printed everywhere, of shares with their sign of per cent."""
     from matplotlib.ticker import FuncFormatter
 
@@ -133,27 +120,27 @@ def map_picture(model: MapModel, *, limit: str = "", width: float = WIDE, height
     ranges = model.window(0.08)
     if ranges is None:
         return None
-    legend = "" if width > _NARROW or not model.unprotected else "◇ unprotected file"
-    room = width - (1.5 if legend else 0.2)
-    titles = _fitted(model.up.title, width - 0.2), _fitted(f"{model.across.title}, more useful →", room)
+    below_it = "" if width > _NARROW or not model.unprotected else "◇ unprotected file"
+    room = width - (1.5 if below_it else 0.2)
+    titles = fitted(model.up.title, width - 0.2), fitted(f"{model.across.title}, more useful →", room)
     above, below = (0.14 * (title.count("\n") + 1) for title in titles)
-    axes = _axes(width, height, 0.5, 0.36 + below, 0.1, 0.14 + above)
-    small = {"fontsize": _SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
-    _say(axes, titles[0], (0, 1), (-28, 5), ha="left", va="bottom", **small)
-    _say(axes, titles[1], (1, 0), (0, -19), ha="right", va="top", **small)
-    _say(axes, legend.replace("◇", "◆" if model.unprotected_meets else "◇"), (0, 0), (-28, -19), va="top", **small)
+    axes = empty_axes(width, height, 0.5, 0.36 + below, 0.1, 0.14 + above)
+    small = {"fontsize": SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
+    say(axes, titles[0], (0, 1), (-28, 5), ha="left", va="bottom", **small)
+    say(axes, titles[1], (1, 0), (0, -19), ha="right", va="top", **small)
+    say(axes, below_it.replace("◇", "◆" if model.unprotected_meets else "◇"), (0, 0), (-28, -19), va="top", **small)
     (left, right), (low, high) = ranges
     if low <= 0 or low < 0.4 * high:  # a range that begins near 0 begins there
         low = min(low, -0.02 * high)
     axes.set_xlim(*((right, left) if model.across.better == "lower" else (left, right)))
     axes.set_ylim(*((high, low) if model.up.better == "higher" else (low, high)))
-    axes.grid(color=_RULE, linewidth=0.6)
+    axes.grid(color=RULE, linewidth=0.6)
     axes.locator_params(axis="x", nbins=6 if width > _NARROW else 4)
     axes.locator_params(axis="y", nbins=6)
-    _ticks(axes.xaxis, model.across.unit)
-    _ticks(axes.yaxis, model.up.unit)
+    ticks(axes.xaxis, model.across.unit)
+    ticks(axes.yaxis, model.up.unit)
     if model.limit is not None:
-        axes.axhspan(model.limit, 10 * high if model.up.better == "higher" else low, color=_BAND, zorder=0)
+        axes.axhspan(model.limit, 10 * high if model.up.better == "higher" else low, color=BAND, zorder=0)
         axes.axhline(model.limit, color=ORANGE, linestyle=(0, (5, 3)), linewidth=1.2, zorder=1.5)
     axes.plot([u for u, _ in model.edge], [r for _, r in model.edge], color="#8a97a6", linewidth=1, zorder=2)
     for points, colour, area, order in ((model.others, "#9aa5b1", 14, 2.5), (model.frontier, BLUE, 20, 3)):
@@ -164,21 +151,21 @@ def map_picture(model: MapModel, *, limit: str = "", width: float = WIDE, height
                 edgecolor=colour, linewidths=1.1, zorder=order,
             )  # fmt: skip
     for mark in model.marks:
-        colour = _STAR if mark.recommended else BLUE if mark.frontier else GREY
-        axes.errorbar(
-            *mark.at, xerr=mark.bars[0], yerr=mark.bars[1], fmt="*" if mark.recommended else "o",
+        colour = STAR if mark.recommended else BLUE if mark.frontier else GREY
+        axes.plot(
+            *mark.at, marker="*" if mark.recommended else "o",
             markersize=13 if mark.recommended else 6.5, markeredgewidth=0.6 if mark.recommended else 1.3,
             markerfacecolor=colour if mark.within else "white",
             markeredgecolor="white" if mark.recommended and mark.within else colour,
-            ecolor=colour, elinewidth=0.8, zorder=6 if mark.recommended else 4,
+            zorder=6 if mark.recommended else 4,
         )  # fmt: skip
     if model.unprotected:
         axes.plot(
             *model.unprotected, marker="D", markersize=7, linestyle="none", clip_on=False, zorder=5,
             markeredgewidth=1.3, markerfacecolor=INK if model.unprotected_meets else "white", markeredgecolor=INK,
         )  # fmt: skip
-    _map_words(axes, model, limit, (72 * (width - 0.6), 72 * (height - 0.5 - above - below)), is_named=not legend)
-    return _png(axes)
+    _map_words(axes, model, limit, (72 * (width - 0.6), 72 * (height - 0.5 - above - below)), is_named=not below_it)
+    return png_of(axes)
 
 
 def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float], *, is_named: bool) -> None:
@@ -208,13 +195,13 @@ def _map_words(axes: Any, model: MapModel, limit: str, size: tuple[float, float]
             far = np.hypot(max(0, abs(dx) - _LETTER / 2 * len(label)), max(0, abs(dy) - 7.5)) > FAR
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 4} if far else None
             look = {"ha": "center", "fontweight": "bold", "zorder": 7, "arrowprops": line}
-            look["fontsize"] = 10 if label in bold else 8.5 if len(label) < 12 else _SIZE
-            _say(axes, label, (left, low), (dx, dy), xycoords="axes fraction", **look)
+            look["fontsize"] = 10 if label in bold else 8.5 if len(label) < 12 else SIZE
+            say(axes, label, (left, low), (dx, dy), xycoords="axes fraction", **look)
 
 
 def _at_limit(axes: Any, text: str, level: float, drawn: Places, taken: Sequence[Box], size: Point) -> Box:
     """Words above or below the limit's line, at an end of it, where they cover least; returns their box."""
-    half = 36 * _text_width(text, weight="bold") + 2
+    half = 36 * text_width(text, weight="bold") + 2
 
     def box(x: float, y: float) -> Box:
         return (x - half, y - 7.5, x + half, y + 7.5)
@@ -226,126 +213,50 @@ def _at_limit(axes: Any, text: str, level: float, drawn: Places, taken: Sequence
     heights = [min(max(height, 7.5), size[1] - 7.5) for height in (level + 8, level - 8)]
     x, y = min(((x, y) for y in heights for x in (size[0] - half - 2, half + 2)), key=covered)
     at = (x / size[0], y / size[1])
-    _say(axes, text, at, xycoords="axes fraction", ha="center", fontweight="bold", color=ORANGE, zorder=6)
+    say(axes, text, at, xycoords="axes fraction", ha="center", fontweight="bold", color=ORANGE, zorder=6)
     return box(x, y)
 
 
 # Rows
 
 
-def _row_axes(labels: Sequence[str], texts: Sequence[str], *, top: float, bottom: float, row: float = 0.235) -> Any:
+def row_axes(labels: Sequence[str], texts: Sequence[str], *, top: float, bottom: float, row: float = 0.235) -> Any:
     """Axes with a row for each label, the first on top, the label to its left and its text to its right."""
-    shown = [_wrapped(label, _LABEL) for label in labels]
+    shown = [textwrap.fill(printable(label), _LABEL) or " " for label in labels]
     row = max(row, 0.135 * max(label.count("\n") + 1 for label in shown) + 0.05)
-    left = max(map(_text_width, shown)) + 0.12
-    right = max(_text_width(text, weight="bold") for text in texts) + 0.12 if any(texts) else 0.15
-    axes = _axes(WIDE, row * len(labels) + top + bottom, left, bottom, right, top)
+    left = max(map(text_width, shown)) + 0.12
+    right = max(text_width(text, weight="bold") for text in texts) + 0.12 if any(texts) else 0.15
+    axes = empty_axes(WIDE, row * len(labels) + top + bottom, left, bottom, right, top)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_yticks(range(len(labels)), shown)
-    axes.tick_params(axis="y", labelsize=_SIZE, labelcolor=INK)
+    axes.tick_params(axis="y", labelsize=SIZE, labelcolor=INK)
     return axes
 
 
-def _row_text(axes: Any, k: int, text: str, **look: Any) -> None:
-    _say(axes, text, (1, k), (6, 0), xycoords=("axes fraction", "data"), **look)
+def row_text(axes: Any, k: int, text: str, **look: Any) -> None:
+    """Write the text of a row to the right of it."""
+    say(axes, text, (1, k), (6, 0), xycoords=("axes fraction", "data"), **look)
 
 
 _BEFORE = {"marker": "o", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 1.3}
 _WITHIN = {"marker": "o", "markersize": 6, "color": BLUE}
 _BEYOND = {"marker": "^", "markersize": 6.5, "color": ORANGE}
 _AFTER = {"marker": "o", "markersize": 6, "color": ORANGE}
-_LINE = {"color": "#8a97a6", "zorder": 2}
+LINE = {"color": "#8a97a6", "zorder": 2}
 
 
-def _marks(axes: Any, marks: Mapping[str, dict[str, Any]]) -> None:
+def marks_legend(axes: Any, marks: Mapping[str, dict[str, Any]]) -> None:
     """A legend above the axes."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], linestyle="none", **look) for look in marks.values()]
     where = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.1, "handletextpad": 0.3}
-    _legend(axes, handles, list(marks), ncols=3, **where)
+    legend(axes, handles, list(marks), ncols=3, **where)
 
 
-def _legend(axes: Any, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> None:
-    axes.legend(handles, labels, frameon=False, fontsize=_SIZE, labelcolor=INK, handlelength=1.2, **where)
-
-
-def losses_by_table(rows: Sequence[tuple[str, int, int, str]]) -> bytes:
-    """Draw as bars, for each table, its figures beyond the tolerance and after them, hatched, values that did not exist
-    in their group; a row is a label, both counts and a text."""
-    labels, beyond, new, texts = zip(*rows, strict=True)
-    axes = _row_axes(labels, [""], top=0.28 if any(new) else 0.05, bottom=0.05)
-    most = max(*map(sum, zip(beyond, new, strict=True)), 1)
-    axes.set_xlim(0, most * (1 + 1.1 * max(map(_text_width, texts)) / (0.6 * WIDE)))
-    at = range(len(rows))
-    changed = axes.barh(at, beyond, height=0.62, color=BLUE)
-    look = {"color": ORANGE, "hatch": "////", "edgecolor": "white", "linewidth": 0}
-    appeared = axes.barh(at, new, left=beyond, height=0.62, **look)
-    for k, text in enumerate(texts):
-        _say(axes, text, (beyond[k] + new[k], k), (5, 0))
-    axes.set_xticks([])
-    if any(new):
-        names = ["change beyond tolerance", "value that did not exist in its group"]
-        _legend(axes, [changed, appeared], names, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0)
-    return _png(axes)
-
-
-def changes(rows: Sequence[tuple[str, float, str, bool]], tolerance: float) -> bytes:
-    """Draw changes in standard errors (label, change with its sign, text, whether it is beyond the tolerance) as bars
-    on the band of the tolerance, pale within it."""
-    labels, errors, texts, beyond = zip(*rows, strict=True)
-    full, pale = (BLUE, ORANGE), (_PALE_BLUE, _PALE_ORANGE)
-    colours = [(full if is_beyond else pale)[e > 0] for e, is_beyond in zip(errors, beyond, strict=True)]
-    axes = _row_axes(labels, texts, top=0.28, bottom=0.4)
-    most = 1.08 * max(tolerance, *map(abs, errors))
-    axes.set_xlim(-most, most)
-    axes.axvspan(-tolerance, tolerance, color="#ebebeb", zorder=0)
-    axes.axvline(0, color=INK, linewidth=1, zorder=3)
-    axes.barh(range(len(rows)), errors, height=0.42, color=colours, zorder=2)
-    for k, text in enumerate(texts):
-        _row_text(axes, k, text)
-    _ticks(axes.xaxis, "")
-    axes.set_xlabel(f"change in standard errors; grey: at most {figure(tolerance)}", fontsize=_SIZE - 0.5, color=GREY)
-    _marks(axes, {"fall": {"marker": "s", "color": BLUE}, "rise": {"marker": "s", "color": ORANGE}})
-    return _png(axes)
-
-
-def small_cells(rows: Sequence[CellSize], fewest: int, *, axis: str) -> bytes:
-    """Draw records by the size of their cell, before and after, the altered ones pale; cells below ``fewest`` come
-    first and are small.  ``axis`` names the sizes."""
-    from matplotlib.legend_handler import HandlerTuple
-
-    height = 2.0
-    axes = _axes(WIDE, height, 0.62, 0.45, 0.05, 0.48)
-    small, at = min(fewest - 1, len(rows)), np.arange(len(rows))
-    high = max(max(r.before, r.unaltered + r.altered) for r in rows) or 1
-    axes.set_ylim(0, 1.1 * high)
-    axes.set_xlim(-0.55, len(rows) - 0.45)
-    axes.grid(axis="y", color=_RULE, linewidth=0.6)
-    strong = [ORANGE if k < small else BLUE for k in at]
-    pale = [_PALE_ORANGE if k < small else _PALE_BLUE for k in at]
-    unaltered = [r.unaltered for r in rows]
-    before = axes.bar(at - 0.2, [r.before for r in rows], width=0.36, color=_STONE)
-    kept = axes.bar(at + 0.2, unaltered, width=0.36, color=strong)
-    altered = axes.bar(at + 0.2, [r.altered for r in rows], bottom=unaltered, width=0.36, color=pale)
-    for k, r in enumerate(rows[:small]):
-        _say(axes, f"{r.before:,.0f}", (k - 0.2, r.before), (0, 2), ha="center", va="bottom", color=GREY)
-        _say(axes, f"{r.unaltered:,.0f}", (k + 0.2, r.unaltered), (0, 2), ha="center", va="bottom", fontweight="bold")
-    bars, names = [before[0], kept[0], altered[0]], ["unprotected", "release, unaltered", "release, altered"]
-    if small < len(rows):
-        axes.axvline(small - 0.5, color=INK, linestyle=(0, (3, 3)), linewidth=0.8)
-        bars = [before[0], kept[small], altered[small], (kept[0], altered[0])]
-        names.append("the same, in small cells")
-    look = {"ha": "right", "va": "bottom", "fontweight": "bold", "color": ORANGE}
-    _say(axes, "small cells", (small - 0.5, 1.1 * high), (-4, 0), **look)
-    axes.set_xticks(at, [str(r.size) for r in rows])
-    axes.tick_params(axis="x", labelcolor=INK)
-    _ticks(axes.yaxis, "")
-    axes.set_xlabel(_fitted(axis, 0.7 * WIDE), fontsize=_SIZE - 0.5, color=GREY, loc="right")
-    axes.set_ylabel("records", fontsize=_SIZE - 0.5, color=GREY)
-    where = {"loc": "lower right", "bbox_to_anchor": (1, 1 + 0.18 / (height - 0.93)), "borderaxespad": 0}
-    _legend(axes, bars, names, ncols=4, handler_map={tuple: HandlerTuple(None)}, **where)
-    return _png(axes)
+def legend(axes: Any, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> None:
+    """Add a legend without a frame."""
+    axes.legend(handles, labels, frameon=False, fontsize=SIZE, labelcolor=INK, handlelength=1.2, **where)
 
 
 def before_after(rows: Sequence[Pair], *, unit: str = "%", interval: float | None = None) -> bytes:
@@ -354,124 +265,30 @@ def before_after(rows: Sequence[Pair], *, unit: str = "%", interval: float | Non
     With ``interval``, half the width of the original's, the line is that interval, and a figure beyond the tolerance is
     a triangle.
     """
-    axes = _row_axes([r.label for r in rows], [r.text for r in rows], top=0.3, bottom=0.25)
+    axes = row_axes([r.label for r in rows], [r.text for r in rows], top=0.3, bottom=0.25)
     half, is_judged = interval or 0.0, interval is not None
     ends = [(r.before - half, r.before + half, r.before if r.after is None else r.after) for r in rows]
-    _across(axes, [0.0, *(value for row in ends for value in row)], unit)
+    grid_across(axes, [0.0, *(value for row in ends for value in row)], unit)
     if is_judged:
         axes.axvline(0, color=INK, linewidth=0.8)
     for k, (r, (low, high, after)) in enumerate(zip(rows, ends, strict=True)):
         line = [low, high] if is_judged else [r.before, after]
-        axes.plot(line, [k, k], linewidth=1.6 if is_judged else 1.8, **_LINE)
+        axes.plot(line, [k, k], linewidth=1.6 if is_judged else 1.8, **LINE)
         axes.plot(r.before, k, zorder=3, **_BEFORE)
         if r.after is not None:
             axes.plot(r.after, k, zorder=4, **(_BEYOND if r.beyond else _WITHIN if is_judged else _AFTER))
-        _row_text(axes, k, r.text, **({"color": ORANGE, "fontweight": "bold"} if r.beyond else {}))
+        row_text(axes, k, r.text, **({"color": ORANGE, "fontweight": "bold"} if r.beyond else {}))
     beyond = {"beyond tolerance": _BEYOND} if any(r.beyond for r in rows) else {}
     first = "unprotected, 95 % interval" if is_judged else "unprotected"
-    _marks(axes, {first: _BEFORE, "release": _WITHIN if is_judged else _AFTER, **beyond})
-    return _png(axes)
+    marks_legend(axes, {first: _BEFORE, "release": _WITHIN if is_judged else _AFTER, **beyond})
+    return png_of(axes)
 
 
-def _across(axes: Any, values: Sequence[float], unit: str) -> None:
+def grid_across(axes: Any, values: Sequence[float], unit: str) -> None:
     """The range of values with room for their marks, and a grid."""
     low, high = min(values), max(values)
     room = 0.04 * ((high - low) or abs(high) or 1.0)
     axes.set_xlim(low - room, high + room)
     axes.locator_params(axis="x", nbins=5)
-    axes.grid(axis="x", color=_RULE, linewidth=0.7)
-    _ticks(axes.xaxis, unit)
-
-
-def strips(
-    rows: Mapping[str, Sequence[float]], own: str, limit: float | None, *, axis: str, better: str, limit_words: str
-) -> bytes:
-    """Draw the runs of candidates, by letter, as ticks on a line, which do not cover each other as marks do; the
-    candidate ``own`` has a star."""
-    axes = _row_axes(
-        [f"★ {letter}" if letter == own else letter for letter in rows], [""], top=0.24, bottom=0.45, row=0.2
-    )
-    axes.tick_params(axis="y", labelsize=_SIZE + 0.5)
-    for label in axes.get_yticklabels():
-        label.set_fontweight("bold")
-    _across(axes, [v for runs in rows.values() for v in runs] + ([] if limit is None else [limit]), "")
-    low, high = axes.get_xlim()
-    if limit is not None:
-        axes.axvspan(limit, high if better == "higher" else low, color=_BAND, zorder=0)
-        axes.axvline(limit, color=ORANGE, linestyle=(0, (5, 3)), linewidth=1.2)
-        side = "right" if (limit - low) > 0.6 * (high - low) else "left"
-        look: dict[str, Any] = {"ha": side, "va": "bottom", "fontweight": "bold", "color": ORANGE}
-        _say(axes, limit_words, (limit, 1), (0, 2), xycoords=("data", "axes fraction"), **look)
-    for k, (letter, runs) in enumerate(rows.items()):
-        axes.plot([min(runs), max(runs)], [k, k], linewidth=1, **_LINE)
-        colour = _STAR if letter == own else BLUE
-        axes.plot(runs, [k] * len(runs), "|", markersize=9, color=colour, markeredgewidth=1, zorder=3)
-    axes.set_xlabel(_fitted(axis, 0.7 * WIDE), fontsize=_SIZE - 0.5, color=GREY, loc="right")
-    return _png(axes)
-
-
-def tiles(places: Sequence[tuple[str, str, str, float | None]], beyond: float) -> bytes:
-    """Draw places (group, row, own short name, change or None) as tiles, a line for each row and a block for each
-    group; a change beyond the threshold is on a full ground, a rise orange and a fall blue, and the sign says the
-    same."""
-    from matplotlib.patches import FancyBboxPatch
-
-    groups: dict[str, dict[str, list[tuple[str, float | None]]]] = {}
-    for group, row, name, change in places:
-        groups.setdefault(group, {}).setdefault(row, []).append((name, change))
-    across = 2 if len(groups) > 1 else 1
-    labels = max(_text_width(row) for _, row, _, _ in places) + 0.08
-    wide = (WIDE - 0.15 * (across - 1)) / across
-    tile = min(0.62, (wide - labels) / max(len(own) for rows in groups.values() for own in rows.values()))
-    lines = [len(rows) for rows in groups.values()]
-    blocks = [max(lines[k : k + across]) for k in range(0, len(lines), across)]
-    height = _KEY + sum(0.3 + 0.4 * n + 0.08 for n in blocks)
-    axes = _axes(WIDE, height, 0, 0, 0, 0)
-    axes.set_xlim(0, WIDE)
-    axes.set_ylim(height, 0)
-    axes.axis("off")
-    _tile_key(axes, beyond)
-    for k, (group, rows) in enumerate(groups.items()):
-        top = _KEY + sum(0.38 + 0.4 * n for n in blocks[: k // across])
-        left = (k % across) * (wide + 0.15)
-        _say(axes, group, (left, top + 0.17), fontweight="bold")
-        for row_number, (row, own) in enumerate(rows.items()):
-            y = top + 0.3 + 0.4 * row_number
-            _say(axes, row, (left, y + 0.18), color=GREY)
-            for j, (name, change) in enumerate(own):
-                x = left + labels + j * tile
-                ground, ink = _tile_colours(change, beyond)
-                form: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.03", "color": ground, "linewidth": 0}
-                axes.add_patch(FancyBboxPatch((x + 0.02, y + 0.02), tile - 0.04, 0.34, **form))
-                signed = "–" if change is None else f"{change:+.1f}".replace("-", "−")
-                signed = "0" if signed in ("+0.0", "−0.0") else signed
-                widest = max(_text_width(name), _text_width(signed, weight="bold"), 1e-9)
-                size = min(_SIZE, _SIZE * (tile - 0.06) / widest)
-                look: dict[str, Any] = {"ha": "center", "color": ink, "fontsize": size}
-                _say(axes, name, (x + tile / 2, y + 0.11), **look)
-                _say(axes, signed, (x + tile / 2, y + 0.26), fontweight="bold", **look)
-    return _png(axes)
-
-
-def _tile_key(axes: Any, beyond: float) -> None:
-    """What the colours of tiles mean, in a line above them."""
-    from matplotlib.patches import Rectangle
-
-    at, most = 0.0, f"by over {beyond:g} points"
-    texts = {-1: f"falls {most}", -0.5: "falls less", 0: "unchanged", 0.5: "rises less", 1: f"rises {most}"}
-    for share, text in texts.items():
-        axes.add_patch(Rectangle((at, 0.03), 0.14, 0.14, color=_tile_colours(share * beyond, beyond)[0], linewidth=0))
-        _say(axes, text, (at + 0.2, 0.1))
-        at += 0.4 + _text_width(text)
-
-
-def _tile_colours(change: float | None, beyond: float) -> tuple[str, str]:
-    """The ground and the ink of a tile: pale within the threshold, full beyond it."""
-    from matplotlib.colors import to_hex, to_rgb
-
-    if not change:
-        return "#f3f5f7", INK
-    full = to_rgb(ORANGE if change > 0 else BLUE)
-    depth = 0.12 + 0.3 * abs(change) / beyond if abs(change) < beyond else 1.0
-    red, green, blue = (1 - depth * (1 - channel) for channel in full)
-    return to_hex((red, green, blue)), "white" if depth == 1.0 else INK
+    axes.grid(axis="x", color=RULE, linewidth=0.7)
+    ticks(axes.xaxis, unit)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from engine.report import pictures
+from engine.report import board_pictures, pictures
+from engine.report.findings import Findings
 from engine.report.map_model import Axis, MapModel, Mark
-from engine.report.pictures import Pair
-from engine.report.sheet_facts import CellSize
+from engine.report.pictures import Pair, Picture
+from engine.report.sheet_facts import Area, CellSize, Places
+from tests.engine.report.conftest import Case
 
 LONG = "households of several generations × tenure of the dwelling, municipality R3.01.04 beside the river"
 MODEL = MapModel(
@@ -33,38 +36,48 @@ MODEL = MapModel(
 CELLS = (CellSize(1, 548, 42, 436), CellSize(2, 478, 232, 204), CellSize(3, 304, 205, 80))
 
 
-def every(long: str = LONG) -> dict[str, Any]:
-    """Each picture with a name that needs several lines."""
-    return {
-        "map": lambda: pictures.map_picture(MODEL, limit="limit 3 %"),
-        "map in a column": lambda: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, height=3.5),
-        "tables": lambda: pictures.losses_by_table([(long, 44, 32, "44 of 189"), ("b", 1, 0, "1 of 12")]),
-        "changes": lambda: pictures.changes([(long, -4.1, "24 → 4 of 2,356", True), ("b", 3.8, "36 → 59", True)], 1.96),
-        "cells": lambda: pictures.small_cells(CELLS, 3, axis=long),
-        "forest": lambda: pictures.before_after(
-            [Pair(long, 9.0, 7.3, "9.0 → 7.3 %", True), Pair("b", 8.5, None, "lost")], interval=1.2
-        ),
-        "places": lambda: pictures.before_after([Pair(long, 10.8, 7.0, "17 → 11 of 157")]),
-        "strips": lambda: pictures.strips(
-            {"A": (2.2, 2.5), "E": (2.9, 3.1)}, "A", 3.0, axis=long, better="lower", limit_words="limit 3 %"
-        ),
-        "tiles": lambda: pictures.tiles(
-            [("Region 1", "01", "01", 27.3), ("Region 1", "01", "a long name", -1.0), ("Region 2", "01", "01", None)], 5
-        ),
-    }
+PICTURES: dict[str, Callable[[Findings], Any]] = {
+    "map": lambda _: pictures.map_picture(MODEL, limit="limit 3 %"),
+    "map in a column": lambda _: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, height=3.5),
+    "tables": board_pictures.by_tables,
+    "changes": board_pictures.largest_changes,
+    "cells": board_pictures.cell_sizes,
+    "forest": lambda _: pictures.before_after(
+        [Pair(LONG, 9.0, 7.3, "9.0 → 7.3 %", True), Pair("b", 8.5, None, "lost")], interval=1.2
+    ),
+    "places": lambda _: pictures.before_after([Pair(LONG, 10.8, 7.0, "17 → 11 of 157")]),
+    "strips": board_pictures.runs,
+    "tiles": board_pictures.places,
+}
+
+
+@pytest.fixture(scope="module")
+def long_named(case: Case) -> Findings:
+    """Findings in which each picture has a name that needs several lines."""
+    assert case.findings.sheet is not None
+    one = next(f for f in case.findings.utility.figures if f.kind == "percentage of two attributes" and f.n)
+    one = replace(one, of=LONG, weighted=False, before=1.0, after=2.0, errors=4.1, flagged=True, note="", group="a: b")
+    falls, new = replace(one, of="b", after=0.5, errors=3.8), replace(one, flagged=None, errors=None, note="new value")
+    figures = (*(replace(one, what=f"x: {k} {LONG}") for k in range(2)), replace(new, what="x: new"), falls)
+    areas = (("Region 1", 27), ("a long name", 9), ("Region 2", 11))
+    places = Places("town", (), "job", "none", tuple(Area(n, ("R 1", "01"), 100, 100, 10, k) for n, k in areas))
+    decided = replace(case.findings.sheet.decided_by, title=LONG)
+    sheet = replace(case.findings.sheet, sizes=CELLS, places=places, decided_by=decided)
+    use = replace(case.findings.utility, figures=figures)
+    return replace(case.findings, sheet=sheet, utility=use, exposure=replace(case.findings.exposure, fewest=3))
 
 
 @pytest.fixture
 def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The canvases that are drawn."""
     caught: list[Any] = []
-    png = pictures._png
+    png = pictures.png_of
 
     def catch(axes: Any) -> bytes:
         caught.append(axes.figure)
         return png(axes)
 
-    monkeypatch.setattr(pictures, "_png", catch)
+    monkeypatch.setattr(pictures, "png_of", catch)
     pictures.map_picture.cache_clear()
     return caught
 
@@ -80,9 +93,10 @@ def texts(canvas: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", every())
-def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[Any]) -> None:
-    made = every()[name]()
+@pytest.mark.parametrize("name", PICTURES)
+def test_no_word_is_cut_off_and_none_lies_on_another(name: str, canvases: list[Any], long_named: Findings) -> None:
+    made = PICTURES[name](long_named)
+    made = made.png if isinstance(made, Picture) else made
     assert made.startswith(b"\x89PNG") and b"Software" not in made
     (canvas,) = canvases
     boxes = {text.get_text(): text.get_window_extent() for text in texts(canvas)}
@@ -102,7 +116,7 @@ def test_the_map_tells_within_from_beyond_by_fill_and_the_recommended_by_shape(c
     pictures.map_picture(MODEL, limit="limit 3 %")
     lines = [line for line in canvases[0].axes[0].lines if line.get_marker() in ("*", "o", "D")]
     looks = {tuple(line.get_xydata()[0]): (line.get_marker(), line.get_markerfacecolor()) for line in lines}
-    assert looks[0.12, 0.024] == ("*", pictures._STAR) and looks[0.0, 0.074] == ("D", "white"), (
+    assert looks[0.12, 0.024] == ("*", pictures.STAR) and looks[0.0, 0.074] == ("D", "white"), (
         "it does not meet the limit"
     )
     assert looks[0.133, 0.009] == ("o", pictures.GREY) and looks[0.114, 0.033] == ("o", "white")
@@ -159,10 +173,10 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
     assert found[7.3] == "^" and found[8.0] == "o" and found[9.0] == found[8.5] == "o"
 
 
-def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any]) -> None:
+def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any], long_named: Findings) -> None:
     from matplotlib.colors import to_hex
 
-    pictures.changes([("a", -4.1, "", True), ("b", 3.8, "", True)], 1.96)
+    board_pictures.largest_changes(long_named)
     axes = canvases[0].axes[0]
     named = {text.get_text(): handle.get_color() for text, handle in zip(*_legend_of(axes), strict=True)}
     bars = {patch.get_width() > 0: to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_height() < 0.5}
@@ -176,9 +190,9 @@ def _legend_of(axes: Any) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize(("fewest", "colours"), [(3, 4), (9, 3)])
 def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
-    canvases: list[Any], fewest: int, colours: int
+    canvases: list[Any], long_named: Findings, fewest: int, colours: int
 ) -> None:
-    pictures.small_cells(CELLS, fewest, axis="x")
+    board_pictures.cell_sizes(replace(long_named, exposure=replace(long_named.exposure, fewest=fewest)))
     axes, page = canvases[0].axes[0], canvases[0].bbox
     legend = axes.get_legend().get_window_extent()
     assert page.x0 <= legend.x0 and legend.x1 <= page.x1 and legend.y1 <= page.y1
@@ -188,8 +202,11 @@ def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
     assert drawn <= explained and axes.get_ylabel() == "records"
 
 
-def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(canvases: list[Any]) -> None:
-    pictures.small_cells(CELLS[:2], 2, axis="x")
+def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
+    canvases: list[Any], long_named: Findings
+) -> None:
+    assert long_named.sheet is not None
+    board_pictures.cell_sizes(replace(long_named, sheet=replace(long_named.sheet, sizes=CELLS[:2])))
     boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
     before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
     axes = canvases[0].axes[0]
@@ -201,17 +218,21 @@ def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
 
 
 def test_axes_have_their_inches_around_them() -> None:
-    assert pictures._axes(4, 2, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
+    assert pictures.empty_axes(4, 2, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
 
 
 def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any]) -> None:
-    names = [("one", "a", "p"), ("one", "a", "q"), ("one", "b", "r"), ("two", "a", "s"), ("three", "a", "t")]
-    pictures.tiles([(*name, 1.0) for name in names], 5)
+    groups = {"one": {"a": "pq", "b": "r"}, "two": {"a": "s"}, "three": {"a": "t"}}
+    pictures.png_of(
+        board_pictures._tiles(
+            {g: {r: [(n, 1.0) for n in own] for r, own in rows.items()} for g, rows in groups.items()}
+        )
+    )
     (canvas,) = canvases
     at = {text.get_text(): tuple(text.xy) for text in texts(canvas)}
     (across, _), (far, _), (low, _) = (at[name] for name in ("one", "two", "three"))
     assert (across, low) == (0, 0) and far == pytest.approx((canvas.get_size_inches()[0] + 0.15) / 2)
-    key = pictures._KEY
+    key = board_pictures._KEY
     assert [at[name][1] - key for name in ("one", "two", "three")] == pytest.approx([0.17, 0.17, 0.38 + 0.8 + 0.17])
     assert [at[name][1] - key for name in "prst"] == pytest.approx([0.41, 0.81, 0.41, 1.18 + 0.41])
     boxes = {name: patch.get_x() for name, patch in zip("pqrst", canvas.axes[0].patches[-5:], strict=True)}
@@ -219,24 +240,29 @@ def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any
     assert boxes["q"] - boxes["p"] == pytest.approx(0.62)
 
 
-def test_new_values_are_hatched(canvases: list[Any]) -> None:
-    pictures.losses_by_table([("a", 44, 32, "44 of 189")])
-    bars = {round(patch.get_width()): patch.get_hatch() for patch in canvases[0].axes[0].patches}
-    assert not bars[44] and bars[32]
+def test_new_values_are_hatched(canvases: list[Any], long_named: Findings) -> None:
+    board_pictures.by_tables(long_named)
+    first, _, new, _ = canvases[0].axes[0].patches
+    assert (first.get_width(), new.get_width(), new.get_x()) == (2, 1, 2)
+    assert not first.get_hatch() and new.get_hatch()
 
 
-def test_each_run_is_a_tick(canvases: list[Any]) -> None:
-    pictures.strips({"E": (2.9, 3.1)}, "A", 3.0, axis="x", better="lower", limit_words="")
-    (ticks,) = [line for line in canvases[0].axes[0].lines if line.get_marker() == "|"]
-    assert list(ticks.get_xdata()) == [2.9, 3.1]
+def test_each_run_is_a_tick(canvases: list[Any], long_named: Findings) -> None:
+    assert long_named.sheet is not None
+    board_pictures.runs(long_named)
+    drawn = {tuple(line.get_xdata()) for line in canvases[0].axes[0].lines if line.get_marker() == "|"}
+    told = {row.letter: tuple(100 * run for run in row.runs) for row in long_named.sheet.candidates.rows}
+    assert drawn and drawn <= set(told.values()) and told[long_named.recommendation.letter] in drawn
 
 
-def test_changes_within_the_tolerance_are_pale(canvases: list[Any]) -> None:
+def test_changes_within_the_tolerance_are_pale(canvases: list[Any], long_named: Findings) -> None:
     from matplotlib.colors import to_hex
 
-    pictures.changes([("a", 1.5, "", True), ("b", 1.5, "", False)], 1.96)
+    one, *others = long_named.utility.figures
+    use = replace(long_named.utility, figures=(replace(one, flagged=False), *others))
+    board_pictures.largest_changes(replace(long_named, utility=use))
     bars = {to_hex(patch.get_facecolor()) for patch in canvases[0].axes[0].patches}
-    assert {pictures.ORANGE, pictures._PALE_ORANGE} <= bars
+    assert {pictures.ORANGE, pictures.PALE_ORANGE} <= bars
 
 
 def test_names_are_no_formulas_and_steer_nothing(canvases: list[Any]) -> None:
