@@ -19,13 +19,7 @@ import numpy as np
 from engine.common.wording import lower_first
 from engine.decision.statements import Statement, Value, statement
 from engine.decision.verdict_log import logged_verdict, why_not_made
-from engine.frontier.choosing import (
-    fresh_runs_needed,
-    is_safer,
-    run_quantiles,
-    runs_needed,
-    share_within,
-)
+from engine.frontier.choosing import fresh_runs_needed, is_safer, run_quantiles, runs_needed, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, over_limits
 from engine.frontier.summary import believed_errors
 from engine.release.scenarios import Results, RunStatus
@@ -148,88 +142,79 @@ def gate(study: Study, view: RiskUtilityMap, runs: Results, row: int, record: Ma
     """Return the obstacles to releasing the run ``row`` of ``runs``, those of one scenario, and then the cautions about
     its choice, which ``record`` holds."""
     index = int(runs.scenario[row])
-    bound, probability = risk_bound(study, view.risk, record.get("bound")), study.plan.decision.run_share
+    bound, chosen = risk_bound(study, view.risk, record.get("bound")), record.get("bound")
     fresh = study.runs.of([index], "fresh")
-    standing = obstacles(view, runs, row, bound=bound, probability=probability, fresh=fresh)
+    found = obstacles(view, runs, row, bound, fresh)
     verdict = logged_verdict(study, f"{study.scenarios[index].label}/{int(runs.replicate[row])}")
     if verdict is not None and (why := why_not_made(study, verdict)):
-        standing.append(statement("not_attacked", why=why))
-    collected = []
+        found.append(statement("not_attacked", why=why))
     if bound is not None and (original := view.original_losses[view.risk]) <= bound:
-        collected.append(statement("limit_met_unaltered", **_figures(view, original=original, limit=bound)))
-    if record.get("bound") is not None:
-        origin = bound_origin(study, float(record["bound"]))
-        collected += [] if origin == "fixed" else [statement("limit_set_late", origin=origin)]
-        collected += _tie(view, index, float(record["bound"]))
+        found.append(statement("limit_met_unaltered", **_figures(view, original=original, limit=bound)))
+    if chosen is not None:
+        origin = bound_origin(study, float(chosen))
+        found += [] if origin == "fixed" else [statement("limit_set_late", origin=origin)]
+        found += _tie(view, index, float(chosen))
     slope = slope_of(study, record)
     if slope is not None and (beaten := beaten_by_original(view, index, slope)):
-        collected.append(beaten)
+        found.append(beaten)
     if record.get("planned") is False:
-        collected.append(statement("off_plan"))
+        found.append(statement("off_plan"))
     if runs.status[row] == RunStatus.FAILED:
-        collected.append(statement("partial_run", changed=int(runs.changed[row])))
-    if bound is not None and probability is None:
-        collected += _near_limit(view, index, bound)
+        found.append(statement("partial_run", changed=int(runs.changed[row])))
+    if bound is not None and view.single_runs is None:
+        found += _near_limit(view, index, bound)
     for k, call in enumerate(view.measures):  # without the records no group has a name
         if call.measure.name == "altered_share_max" and (share := float(view.summary.mean[index, k])) > FAR_ABOVE_RATE:
-            collected.append(statement("uneven_group", group=None, times=share))
+            found.append(statement("uneven_group", group=None, times=share))
     if not len(fresh):
-        collected.append(statement("not_rechecked"))
+        found.append(statement("not_rechecked"))
     progress = study.progress
     if progress.state != "finished":
         state = str(progress.state)
-        collected.append(statement("sweep_unfinished", state=state, done=progress.done, total=progress.total))
-    return standing + collected
+        found.append(statement("sweep_unfinished", state=state, done=progress.done, total=progress.total))
+    return found
 
 
-def obstacles(
-    view: RiskUtilityMap,
-    runs: Results,
-    row: int,
-    *,
-    bound: float | None,
-    probability: Fraction | None,
-    fresh: Results | None = None,
-) -> list[Statement]:
+def obstacles(view: RiskUtilityMap, runs: Results, row: int, bound: float | None, fresh: Results) -> list[Statement]:
     """Return what stands against releasing the run ``row`` of ``runs``, the runs of one scenario.
 
     ``bound`` is in the units of the map's risk measure turned so that smaller is better; None where no bound was set.
-    ``probability`` is the share of runs that must meet it; None where the bound is on the mean.  ``fresh`` are the
-    scenario's fresh runs.
+    ``fresh`` are the scenario's fresh runs.
     """
     measure, losses = view.measures[view.risk].measure, counted_losses(view, runs)
     value = float(measure.loss(runs.values[row : row + 1, view.risk])[0])
-    mean, no_figure = losses.mean() if len(losses) else np.nan, {"measure": lower_first(measure.title)}
-    standing = [statement("changes_nothing")] if runs.is_void(row) else []
+    mean, single = losses.mean() if len(losses) else np.nan, view.single_runs
+    asked = Fraction(1, 2) if single is None else single.probability
+    found = [statement("changes_nothing")] if runs.is_void(row) else []
     if np.isnan(value):
-        standing.append(statement("no_figure", of="run", **no_figure))
-    if bound is not None and value > bound:
-        standing.append(statement("over_limit", of="run", **_figures(view, value=value, limit=bound)))
-    standing += _not_safer(view, "run", value)
-    standing += [
-        statement("over_edit_limit", of="run", rule=limit.rule, records=records, at_most=limit.at_most, share=None)
-        for limit in view.edit_limits
-        if (records := float(runs.values[row, limit.column])) > limit.at_most
-    ]
-    standing += over_edit_limits(view, int(runs.scenario[row]))
-    if fresh is not None and view.single_runs is None:
-        standing += _fresh_over_edit_limits(view, fresh)
-    standing += _not_safer(view, "mean", mean)
-    needed = runs_needed(probability if probability is not None else Fraction(1, 2))
-    if len(losses) < needed:
-        standing.append(statement("too_few_runs", fresh=False, runs=len(losses), needed=needed))
+        found.append(statement("no_figure", of="run", measure=lower_first(measure.title)))
+    found += [*_over_limit(view, "run", value, bound), *_not_safer(view, "run", value)]
+    found += _over_edit_limit(view, "run", runs.values[row])
+    found += over_edit_limits(view, int(runs.scenario[row]))
+    again = fresh.values[fresh.counted(view.allow_partial)]
+    if single is None and len(again):
+        found += _over_edit_limit(view, "fresh", again.mean(axis=0))
+    found += _not_safer(view, "mean", mean)
+    if len(losses) < (needed := runs_needed(asked)):
+        found.append(statement("too_few_runs", fresh=False, runs=len(losses), needed=needed))
     if bound is None:
-        return standing
-    if probability is None:
+        return found
+    if single is None:
         if np.isnan(mean) and not np.isnan(value):
-            standing.append(statement("no_figure", of="mean", **no_figure))
-        if mean > bound:
-            standing.append(statement("over_limit", of="mean", **_figures(view, value=mean, limit=bound)))
+            found.append(statement("no_figure", of="mean", measure=lower_first(measure.title)))
+        found += _over_limit(view, "mean", mean, bound)
     else:
         share = share_within(held_losses(view, runs), bound)
-        if share.within < probability * share.runs:
-            standing.append(statement("rarely_within", fresh=False, **share._asdict(), asked=float(probability)))
-    return standing if fresh is None else standing + _of_fresh_runs(view, fresh, bound, probability)
+        if share.within < asked * share.runs:
+            found.append(statement("rarely_within", fresh=False, **share._asdict(), asked=float(asked)))
+    return found + _of_fresh_runs(view, fresh, bound) if len(again) else found
+
+
+def _over_limit(view: RiskUtilityMap, of: str, loss: float, bound: float | None) -> list[Statement]:
+    """Return an obstacle where a loss is above the limit."""
+    if bound is None or not loss > bound:
+        return []
+    return [statement("over_limit", of=of, **_figures(view, value=loss, limit=bound))]
 
 
 def _not_safer(view: RiskUtilityMap, of: str, loss: float) -> list[Statement]:
@@ -240,45 +225,50 @@ def _not_safer(view: RiskUtilityMap, of: str, loss: float) -> list[Statement]:
     return [statement("not_safer", of=of, **_figures(view, value=loss, original=original))]
 
 
-def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
-    """Return the limits of edit rules that a scenario is over."""
-    if view.of_rules is None:
-        return []
-    of, share = "mean", None
-    if view.single_runs is not None:
-        of, share = "runs", float(view.single_runs.probability)
+def _over_edit_limit(view: RiskUtilityMap, of: str, values: np.ndarray) -> list[Statement]:
+    """Return the limits of edit rules that ``values``, one for each measure, are over."""
+    share = None if of != "runs" or view.single_runs is None else float(view.single_runs.probability)
     return [
         statement("over_edit_limit", of=of, rule=limit.rule, records=records, at_most=limit.at_most, share=share)
-        for limit, records in zip(view.edit_limits, view.of_rules[index].tolist(), strict=True)
-        if records > limit.at_most
-    ]
-
-
-def _fresh_over_edit_limits(view: RiskUtilityMap, fresh: Results) -> list[Statement]:
-    """Return the limits of edit rules that fresh runs are over on average."""
-    values = fresh.values[fresh.counted(view.allow_partial)]
-    return [
-        statement("over_edit_limit", of="fresh", rule=limit.rule, records=mean, at_most=limit.at_most, share=None)
         for limit in view.edit_limits
-        if len(values) and (mean := float(values[:, limit.column].mean())) > limit.at_most
+        if (records := float(values[limit.column])) > limit.at_most
     ]
 
 
-def _of_fresh_runs(view: RiskUtilityMap, fresh: Results, bound: float, probability: Fraction | None) -> list[Statement]:
+def over_edit_limits(view: RiskUtilityMap, index: int) -> list[Statement]:
+    """Return the limits of edit rules that a scenario is over: each alone or, in single runs, several together."""
+    if view.of_rules is None:
+        return []
+    values = np.full(len(view.measures), np.nan)
+    values[[limit.column for limit in view.edit_limits]] = view.of_rules[index]
+    single, results = view.single_runs, view.results
+    found = _over_edit_limit(view, "mean" if single is None else "runs", values)
+    if found or single is None:
+        return found
+    runs = results.values[(results.scenario == index) & results.counted(view.allow_partial)]
+    over = over_limits(runs, view.edit_limits)
+    if len(runs) - over.sum() >= single.probability * len(runs):
+        return []
+    rules = tuple(limit.rule for limit in view.edit_limits if over_limits(runs, [limit]).any())
+    within = {"within": int(np.count_nonzero(~over)), "runs": len(runs), "asked": float(single.probability)}
+    return [statement("over_edit_limits", rules=rules, **within)]
+
+
+def _of_fresh_runs(view: RiskUtilityMap, fresh: Results, bound: float) -> list[Statement]:
     """Return the obstacles that fresh runs raise: a mean above the bound, and a share of runs within it that is refuted
-    (its upper limit is below the ``probability``), rests on too few runs, or is not settled; none without runs."""
-    losses, standing = counted_losses(view, fresh), []
-    if len(losses) and (mean := losses.mean()) > bound:
-        standing.append(statement("over_limit", of="fresh", **_figures(view, value=mean, limit=bound)))
-    if probability is None or not len(losses):
-        return standing
-    share, needed = share_within(held_losses(view, fresh), bound), fresh_runs_needed(probability)
-    figures = {**share._asdict(), "asked": float(probability)}
-    if share.high < probability:
-        return [*standing, statement("rarely_within", fresh=True, **figures)]
-    if share.runs < needed:
-        return [*standing, statement("too_few_runs", fresh=True, runs=share.runs, needed=needed)]
-    return standing if share.settled(probability) else [*standing, statement("share_unsettled", **figures)]
+    (its upper limit is below the share that the plan asks for), rests on too few runs, or is not settled."""
+    found = _over_limit(view, "fresh", counted_losses(view, fresh).mean(), bound)
+    if view.single_runs is None:
+        return found
+    asked, share = view.single_runs.probability, share_within(held_losses(view, fresh), bound)
+    figures = {**share._asdict(), "asked": float(asked)}
+    if share.high < asked:
+        found.append(statement("rarely_within", fresh=True, **figures))
+    elif share.runs < (needed := fresh_runs_needed(asked)):
+        found.append(statement("too_few_runs", fresh=True, runs=share.runs, needed=needed))
+    elif not share.settled(asked):
+        found.append(statement("share_unsettled", **figures))
+    return found
 
 
 def _tie(view: RiskUtilityMap, index: int, bound: float) -> list[Statement]:
@@ -358,25 +348,20 @@ def altered_share(realisation: Remade) -> float:
     return float(np.mean([mask.mean() for mask in _masks(realisation)]))
 
 
-def altered_groups(realisation: Remade) -> tuple[AlteredGroup, ...]:
-    """Every level of every attribute that the release has, in the order of attributes and levels."""
+def altered_groups(realisation: Remade, min_n: int) -> tuple[AlteredGroup, ...]:
+    """Every level of every attribute that the release has: those of more than ``min_n`` records first, of these the
+    most altered first."""
     masks, rows = _masks(realisation), []
     for j, attribute in enumerate(realisation.data.domain.attributes):
         codes = [realisation.codes(j, d) for d in range(len(masks))]
         records = np.mean([np.bincount(own, minlength=attribute.size) for own in codes], axis=0)
-        altered = np.mean(
-            [np.bincount(own[mask], minlength=attribute.size) for own, mask in zip(codes, masks, strict=True)], axis=0
-        )
+        counts = [np.bincount(own, mask, attribute.size) for own, mask in zip(codes, masks, strict=True)]
+        altered = np.mean(counts, axis=0)
         for level in np.flatnonzero(records).tolist():
             share = float(altered[level] / records[level])
             label = attribute.levels[level]
             rows.append(AlteredGroup(attribute.name, label, round(records[level]), round(altered[level]), share))
-    return tuple(rows)
-
-
-def groups_to_show(groups: Sequence[AlteredGroup], min_n: int, most: int) -> list[AlteredGroup]:
-    """At most so many groups: those of more than ``min_n`` records first, of these the most altered first."""
-    return sorted(groups, key=lambda g: (g.records <= min_n, -g.share, -g.records))[:most]
+    return tuple(sorted(rows, key=lambda group: (group.records <= min_n, -group.share, -group.records)))
 
 
 def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> Statement | None:

@@ -69,6 +69,7 @@ KINDS: dict[str, Kind] = {
         no_figure="of measure",
         over_limit="of measure value limit share_of",
         over_edit_limit="of rule records at_most share",
+        over_edit_limits="rules within runs asked",
         not_safer="of measure value original share_of",
         too_few_runs="fresh runs needed",
         rarely_within="fresh within runs low high asked",

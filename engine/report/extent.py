@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.decision.gate import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.gate import altered_groups, altered_share, group_caution
 from engine.decision.statements import words
 from engine.mechanisms import amount, mechanism
 from engine.models.record_release import RecordRelease, numeric_columns
@@ -29,7 +29,8 @@ def extent(realisation: Remade, plan: Plan) -> Extent:
     data, n = realisation.data, realisation.data.n_records
     original, spec = ReleasedTable(data), realisation.spec
     release = RecordRelease(original, realisation.tables, plan, spec)
-    groups, min_n = altered_groups(realisation), plan.tolerances.min_n
+    min_n = plan.tolerances.min_n
+    groups = altered_groups(realisation, min_n)
     caution, places = group_caution(groups, altered_share(realisation), min_n), places_of(plan)
     changed = [release.changed(table, range(len(data.domain))).sum() for table in realisation.tables]
     return Extent(
@@ -43,7 +44,7 @@ def extent(realisation: Remade, plan: Plan) -> Extent:
         tables=len(realisation.tables),
         per_table=float(np.mean(changed)),
         attributes=tuple(_changed_rows(realisation, plan, original)),
-        groups=tuple(groups_to_show(groups, min_n, _MOST_GROUPS)),
+        groups=groups[:_MOST_GROUPS],
         caution=words(caution) if caution else "",
         units=units_changed(realisation),
         levels=place_changes(realisation, places, plan.analyse)[0] if places else (),

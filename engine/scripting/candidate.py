@@ -11,7 +11,7 @@ import numpy as np
 from engine.bundle.released_files import Rows, new_secret
 from engine.bundle.source import check_figures
 from engine.common.errors import EngineError, UsageError
-from engine.decision.gate import counted_losses
+from engine.decision.gate import held_losses
 from engine.decision.states import meant_run
 from engine.frontier.choosing import ShareWithin, share_within
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -171,7 +171,7 @@ class Candidate:
         the 95 % limits ``low`` and ``high`` of the share of all such runs that do; None without a bound."""
         view = self._view
         bound = risk_bound(self.study, view.risk, self.bound)
-        return None if bound is None else share_within(counted_losses(view, self._runs), bound)
+        return None if bound is None else share_within(held_losses(view, self._runs), bound)
 
     @property
     def figures(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.data.microdata import Microdata
-from engine.decision.gate import altered_groups, altered_share, group_caution, groups_to_show
+from engine.decision.gate import altered_groups, altered_share, group_caution
 from engine.decision.statements import words
 from engine.decision.states import meant_run
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation
@@ -196,14 +196,14 @@ def altered(release: Remade, changed: Changes) -> None:
 
 def carried(study: Study, release: Remade, which: Which) -> None:
     """The share of altered records in every group of a release of one table."""
-    groups = state.get().memo.get("altered-groups", which, lambda: altered_groups(release))
     rate, min_n = altered_share(release), study.plan.tolerances.min_n
+    groups = state.get().memo.get("altered-groups", which, lambda: altered_groups(release, min_n))
     if not rate:
         return
     st.subheader(plan_words.CARRIED, anchor=False)
     if caution := group_caution(groups, rate, min_n):
         st.warning(words(caution), icon=":material/warning:")
-    shown = groups_to_show(groups, min_n, _GROUPS)
+    shown = groups[:_GROUPS]
     st.dataframe(
         {
             "group": [group.name for group in shown],

@@ -19,13 +19,14 @@ from engine.decision.gate import (
     altered_groups,
     altered_share,
     group_caution,
-    groups_to_show,
     obstacles,
+    over_edit_limits,
     released_run,
     slope_of,
 )
 from engine.decision.statements import of_severity
 from engine.measures import call
+from engine.measures.planned import EditLimit
 from engine.plan import AttributePlan, DataPlan, DecisionPlan, Plan
 from engine.plan.coding import code
 from engine.plan.entries import MechanismPlan
@@ -38,8 +39,6 @@ from tests.engine.frontier.test_risk_utility_map import ORIGINAL, rows_of, study
 from tests.engine.report.conftest import case_of, plan_of
 from tests.shared import shared_file
 
-NINE_TENTHS = Fraction(9, 10)
-
 Check = Callable[..., list[str]]
 
 
@@ -48,23 +47,23 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
     """The kinds of obstacle against a run of some risks, on the map of a study."""
     with study_of(tmp_path_factory.mktemp("check"), []) as study:
         view = risk_utility_map(study)
+    assert view.single_runs is not None and view.single_runs.probability == Fraction(9, 10)
 
     def kinds(
         risk: Sequence[float],
         *,
         bound: float | None = 0.02,
-        probability: Fraction | None = NINE_TENTHS,
+        on_mean: bool = False,
         original: float = 0.03,
-        fresh: Sequence[float] | None = None,
+        fresh: Sequence[float] = (),
         failed: Sequence[int] = (),
     ) -> list[str]:
-        return _kinds(
-            replace(view, original=np.array([original, 0, 0])),
-            _runs(risk, failed),
-            bound=bound,
-            probability=probability,
-            fresh=None if fresh is None else _runs(fresh, ()),
-        )
+        single_runs = None if on_mean else view.single_runs
+        own = replace(view, original=np.array([original, 0, 0]), single_runs=single_runs)
+        found = obstacles(own, _runs(risk, failed), 0, bound, _runs(fresh, ()))
+        assert of_severity(found, "obstacle") == found
+        of = {True: "fresh", False: ""}
+        return [f"{one.kind} {one.values.get('of') or of[bool(one.values.get('fresh'))]}".strip() for one in found]
 
     return kinds
 
@@ -75,14 +74,6 @@ def _runs(risk: Sequence[float], failed: Sequence[int]) -> Results:
     values = np.zeros((len(risk), len(ORIGINAL)))
     values[:, 0] = risk
     return Results(0 * ones, np.arange(1, len(risk) + 1), status, ones, values)
-
-
-def _kinds(view, runs: Results, **against) -> list[str]:
-    """The kinds of obstacle against the first of some runs, with the figure that each is of."""
-    found = obstacles(view, runs, 0, **against)
-    assert of_severity(found, "obstacle") == found
-    of = {True: "fresh", False: ""}
-    return [f"{one.kind} {one.values.get('of') or of[bool(one.values.get('fresh'))]}".strip() for one in found]
 
 
 def test_nothing_stands_against_a_run_within_the_bound_among_enough_such_runs(check):
@@ -106,26 +97,26 @@ def test_a_safe_run_of_a_candidate_that_is_riskier_on_average_than_doing_nothing
 def test_nine_runs_support_no_choice_and_ten_do(check):
     assert check([0.01] * 9) == ["too_few_runs"]
     assert check([0.01] * 10) == []
-    assert check([0.01] * 10, probability=None) == []
-    assert check([0.01] * 9, probability=None) == ["too_few_runs"]
+    assert check([0.01] * 10, on_mean=True) == []
+    assert check([0.01] * 9, on_mean=True) == ["too_few_runs"]
     assert check([0.01] * 12, failed=(9, 10, 11)) == ["too_few_runs"]
 
 
 def test_a_bound_on_single_runs_is_not_met_by_a_mean(check):
     runs = [0.001] * 17 + [0.021] * 3  # a mean of .004
     assert check(runs) == ["rarely_within"]
-    assert check(runs, probability=None) == []
+    assert check(runs, on_mean=True) == []
     assert check([0.001] * 18 + [0.021] * 2) == []
 
 
 def test_a_mean_above_the_bound_where_the_bound_is_on_the_mean(check):
-    assert check([0.019] + [0.03] * 19, probability=None) == ["over_limit mean"]
+    assert check([0.019] + [0.03] * 19, on_mean=True) == ["over_limit mean"]
 
 
 def test_fresh_runs_that_do_not_confirm_the_figure_stop_the_submission(check):
     both = ["over_limit fresh", "rarely_within fresh"]
     assert check([0.01] * 20, fresh=[0.0201] * 5) == both
-    assert check([0.01] * 20, probability=None, fresh=[0.0201] * 5) == ["over_limit fresh"]
+    assert check([0.01] * 20, on_mean=True, fresh=[0.0201] * 5) == ["over_limit fresh"]
 
 
 def test_fresh_runs_that_clearly_refute_the_plans_probability_stop_the_submission_though_their_mean_does_not(check):
@@ -133,7 +124,7 @@ def test_fresh_runs_that_clearly_refute_the_plans_probability_stop_the_submissio
     few, more = ([0.01] * within + [0.025] * (50 - within) for within in (40, 41))
     assert check([0.01] * 20, fresh=few) == ["rarely_within fresh"]
     assert check([0.01] * 20, fresh=more) == ["too_few_runs fresh"]
-    assert check([0.01] * 20, fresh=few, probability=None) == []
+    assert check([0.01] * 20, fresh=few, on_mean=True) == []
 
 
 def test_fresh_runs_that_cannot_tell_stop_the_submission(check):
@@ -143,7 +134,7 @@ def test_fresh_runs_that_cannot_tell_stop_the_submission(check):
     assert check([0.01] * 20, fresh=[0.01] * 99) == ["too_few_runs fresh"]
     assert check([0.01] * 20, fresh=within[95]) == ["share_unsettled"]
     assert check([0.01] * 20, fresh=within[96]) == []
-    assert check([0.01] * 20, fresh=[0.01] * 2, probability=None) == []
+    assert check([0.01] * 20, fresh=[0.01] * 2, on_mean=True) == []
 
 
 @pytest.mark.parametrize("within", range(101))
@@ -153,6 +144,19 @@ def test_no_count_of_fresh_runs_that_leaves_ninety_percent_open_is_submitted_wit
     tells = sum(chance[within:]) <= 0.025 or sum(chance[: within + 1]) <= 0.025
     found = check([0.01] * 20, fresh=[0.01] * within + [0.0200001] * (100 - within))
     assert ("share_unsettled" not in found) == tells
+
+
+def test_rules_that_are_only_together_over_their_limits_in_too_many_runs_are_named(tmp_path_factory) -> None:
+    with study_of(tmp_path_factory.mktemp("rules"), []) as study:
+        view = risk_utility_map(study)
+    limits = (EditLimit("a", 1, 1), EditLimit("b", 1, 2))
+    for over, named in ((0, []), (2, [("over_edit_limits", 16)]), (3, [("over_edit_limit", 17)])):
+        runs = _runs([0.01] * 20, ())
+        runs.values[:2, 1] = runs.values[20 - over :, 2] = 2
+        of_rules = np.array([[1.0, 2.0 if over > 2 else 1.0]])
+        own = replace(view, results=runs, edit_limits=limits, of_rules=of_rules)
+        found = [(one.kind, one.values.get("within", 20 - over)) for one in over_edit_limits(own, 0)]
+        assert found == named
 
 
 def test_a_run_without_a_figure_meets_no_limit(check):
@@ -237,12 +241,14 @@ def test_every_group_is_counted_as_by_hand(tmp_path: Path) -> None:
         folder = tmp_path / f"{len(mechanism)}"
         folder.mkdir()
         realisation = case_of(folder, plan).realisation
-        groups, expected = altered_groups(realisation), counted(realisation)
+        groups, expected = altered_groups(realisation, 45), counted(realisation)
         assert len(groups) == len(expected) == len({(group.attribute, group.level) for group in groups})
         for group in groups:
             records, altered = expected[group.attribute, group.level]
             assert group.share == pytest.approx(altered / records)
             assert (group.records, group.altered) == (round(records), round(altered))
+        order = [(group.records <= 45, -group.share) for group in groups]
+        assert order == sorted(order) and {few for few, _ in order} == {True, False}
         total = sum(altered for (name, _), (_, altered) in expected.items() if name == "A")
         assert altered_share(realisation) == pytest.approx(total / realisation.data.n_records)
 
@@ -254,7 +260,7 @@ def test_a_third_of_the_small_group_and_a_twentieth_of_the_large_carry_a_swap_of
     data = code(raw, plan)
     spec = ReleaseSpec(AttributeSpec.parse("Race:S", data.domain.names), "0.1", "strict")
     realisation = remake(data, question_of(plan, data, (call("small_cells"),)), spec, bytes(range(32)))
-    groups = altered_groups(realisation)
+    groups = altered_groups(realisation, plan.tolerances.min_n)
     shares = {group.level: round(group.share, 3) for group in groups if group.attribute == "Race"}
     assert shares == {"Non-White": 0.345, "White": 0.058}
     rate = altered_share(realisation)
@@ -280,11 +286,6 @@ def test_a_caution_needs_records_a_share_far_above_the_rate_and_more_than_chance
     worst = group_caution([_group(10_000, 3_000), _group(100, 50), _group(500, 160)], rate, min_n)
     assert worst is not None and worst.values["group"] == "A: 100/50" and worst.values["times"] == pytest.approx(5)
     assert group_caution([_group(100, 0)], 0.0, min_n) is None
-
-
-def test_large_groups_come_first_and_the_most_altered_of_them() -> None:
-    groups = [_group(40, 40), _group(60, 6), _group(100, 50), _group(1000, 100)]
-    assert [group.records for group in groups_to_show(groups, 45, 3)] == [100, 1000, 60]
 
 
 def test_chance_alone_gives_no_caution() -> None:

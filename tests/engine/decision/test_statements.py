@@ -57,6 +57,7 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "no_figure": {"of": "run"},
     "over_limit": {"of": "run"},
     "over_edit_limit": {"of": "runs", "records": 34.0, "at_most": 20, "share": 0.9},
+    "over_edit_limits": {"rules": ("under 15", "homes"), "within": 7, "runs": 20, "asked": 0.9},
     "not_safer": {"of": "run"},
     "rare_suspected": {"of": "records"},
     "remade": {"figures": 4},

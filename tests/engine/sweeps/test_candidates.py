@@ -475,7 +475,7 @@ def test_a_candidate_over_the_limit_of_a_rule_is_not_within_the_limit_on_risk(
         found = [each for each in chosen.record["obstacles"] if each["kind"] == "over_edit_limit"]
         assert {each["values"]["rule"] for each in found} == {TOWN_HOMES.name}
         assert found[-1]["values"]["records"] == counts[most] and found[-1]["values"]["at_most"] == at_most
-        again = obstacles(view, study.runs.of([least]), 0, bound=None, probability=None, fresh=study.runs.of([most]))
+        again = obstacles(view, study.runs.of([least]), 0, None, study.runs.of([most]))
         on_fresh = [each.values["records"] for each in again if each.values.get("of") == "fresh"]
         assert on_fresh == ([counts[most]] if probability == "mean" else []), "fresh runs are held against it too"
         row = int(np.flatnonzero((results.scenario == most) & (results.replicate == chosen.replicate))[0])
