@@ -8,12 +8,15 @@ asks for, meet it.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
 import numpy as np
 
-from engine.decision.statements import Statement, statement
+from engine.common.wording import lower_first
+from engine.decision.statements import Statement, catalogue, statement
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.measures import MeasureCall
 from engine.release.spec import percent as rate_percent
@@ -122,6 +125,25 @@ def _keys(study: Study, call: MeasureCall) -> tuple[tuple[str, int], ...]:
 
 
 # -- in words --------------------------------------------------------------------------------------------------------
+
+
+def title_of(call: MeasureCall) -> str:
+    """A measure's title with what is particular about it; never a file's name."""
+    title, particulars = call.measure.title, []
+    if call.measure.better == "zero":
+        title = f"Size of {lower_first(title)}"
+    for key, value in call.parameters:
+        names_file = key == "file" or re.search(r"[/\\]|\.\w{2,8}$", str(value))
+        if value != call.measure.parameters[key] and not names_file:
+            particulars.append(f"{key.replace('_', ' ')} {value}")
+    if call.attributes is not None:
+        particulars.append("of " + " × ".join(call.attributes))
+    return title + (f" ({', '.join(particulars)})" if particulars else "")
+
+
+def in_words(macro: str, *values: Any) -> str:
+    """Return a setting of a plan or a choice in words, by a macro of ``settings.jinja``."""
+    return str(getattr(catalogue("settings.jinja", title_of=title_of), macro)(*values)).strip()
 
 
 def figure_words(call: MeasureCall, value: float) -> str:

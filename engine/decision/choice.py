@@ -10,13 +10,12 @@ import numpy as np
 
 from engine.common.errors import Remedy, UsageError
 from engine.common.wording import lower_first
-from engine.decision.bounds import figure_words
+from engine.decision.bounds import figure_words, title_of
 from engine.decision.gate import ReleasedRun, figure_or_none, gate, released_run
 from engine.decision.statements import Statement, percent
 from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
-from engine.measures import MeasureCall
 from engine.measures.planned import check_bounded
 from engine.release.scenarios import Choice, Results
 from engine.study.decision_log import append, check_seal
@@ -116,8 +115,8 @@ def _rule_words(view: RiskUtilityMap, bound: float | None, slope: float | None) 
     it is about."""
     call = view.measures[view.risk]
     if bound is None:
-        utility = _measure_words(view.measures[view.utility])
-        return f"best on the straight line of slope {slope:g} between {_measure_words(call)} and {utility}"
+        utility = lower_first(title_of(view.measures[view.utility]))
+        return f"best on the straight line of slope {slope:g} between {lower_first(title_of(call))} and {utility}"
     title = call.measure.title.lower()
     within = f"{title} of at most {figure_words(call, bound)}"
     if view.single_runs is None:
@@ -125,15 +124,6 @@ def _rule_words(view: RiskUtilityMap, bound: float | None, slope: float | None) 
     is_plural = title.split(" ")[-1].endswith("s") and not title.endswith("ss")
     article = "" if is_plural else "an " if title[0] in "aeiou" else "a "
     return f"most useful with {article}{within} in at least {percent(view.single_runs.probability)} of single runs"
-
-
-def _measure_words(call: MeasureCall) -> str:
-    """A measure's title within a sentence, with the parameters that are not the usual ones."""
-    usual = call.measure.parameters
-    parts = [f"{key.replace('_', ' ')} {value}" for key, value in call.parameters if value != usual[key]]
-    parts += ["of " + " × ".join(call.attributes)] if call.attributes is not None else []
-    title = ("size of " if call.measure.better == "zero" else "") + lower_first(call.measure.title)
-    return title + (f" ({', '.join(parts)})" if parts else "")
 
 
 def choose(

@@ -7,7 +7,7 @@ print :func:`words`, so that they cannot differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -307,7 +307,7 @@ def of_severity(statements: Iterable[Statement], severity: Severity) -> list[Sta
 
 def words(found: Statement) -> str:
     """Return a statement in words, as every reader sees it."""
-    macro = getattr(_catalogue(), found.kind)
+    macro = getattr(catalogue(CATALOGUE.name), found.kind)
     return str(macro(**found.values)).strip()
 
 
@@ -317,7 +317,8 @@ def sentences(found: Iterable[Statement]) -> str:
 
 
 @cache
-def _catalogue() -> TemplateModule | ModuleType:
+def catalogue(name: str, **filters: Callable[..., str]) -> TemplateModule | ModuleType:
+    """Return the macros of a file beside this one, with further filters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -340,8 +341,9 @@ def _catalogue() -> TemplateModule | ModuleType:
         "plural": plural,
         "lower_first": lower_first,
         "upper_first": upper_first,
+        **filters,
     }
-    return environment.get_template(CATALOGUE.name).module
+    return environment.get_template(name).module
 
 
 def _shown(value: Any) -> Any:

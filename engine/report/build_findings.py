@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common import __version__
+from engine.decision.bounds import in_words
 from engine.decision.states import meant_run
 from engine.measures.planned import sensitive
 from engine.mechanisms import mechanism
@@ -26,7 +27,7 @@ from engine.report.findings import FORMAT, Findings
 from engine.report.log import change_text, history, late_words, ledger_facts
 from engine.report.losses import utility
 from engine.report.other_keys import all_but_one, altered_in, key_set, unswapped_keys, with_left, worst_few
-from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters, rule_words, run_words
+from engine.report.parameters import ROLE_WORDS, SWAP_TITLE, coding_words, file_names, parameters
 from engine.report.public_wording import claims
 from engine.report.recognised_facts import KeySet, Recognised
 from engine.report.sheet_counts import sheet
@@ -175,7 +176,7 @@ def _design(context: ReportContext, realisation: Remade) -> Design:
 def _approved(context: ReportContext) -> Approved:
     plan, view, late = context.study.plan, context.view, late_words(context, of_plan=True)
     risk, utility_measure = view.measures[view.risk], view.measures[view.utility]
-    rule = rule_words(plan, risk, utility_measure, late)
+    rule = in_words("rule", plan, risk, utility_measure, late)
     sentences = [change_text(each.entry, each.words, context.redact) for each in departures(plan).values()]
     if plan.lock and context.is_off_rule:
         sentences.append("The selection rule: the recommended candidate is not the one that it picks.")
@@ -186,7 +187,7 @@ def _approved(context: ReportContext) -> Approved:
         parameters=parameters(plan, risk, utility_measure, f"{len(view.scenarios):,}", late),
         departures=tuple(sentences),
         log=history(context.study, context.redact, context),
-        run_rule=run_words(plan, bounded=None if context.choice is None else context.bound is not None),
+        run_rule=in_words("released_run", plan, None if context.choice is None else context.bound is not None),
         ledger=ledger_facts(context.study, context.redact),
         limit_origin="" if context.bound is None else bound_origin(context.study, context.bound),
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.common.errors import UsageError
 from engine.common.wording import listed, lower_first, upper_first
+from engine.decision.bounds import in_words, title_of
 from engine.decision.choice import NAMED_BY_HAND, chosen_run, gate_now, measures_of
 from engine.decision.comparison import differences
 from engine.decision.gate import ReleasedRun, held_losses, released_run
@@ -27,8 +28,7 @@ from engine.release.spec import UNIFORM, selection_of
 from engine.report.facts import CandidateRow, Map, MeasureRow, Recommendation
 from engine.report.log import late_words
 from engine.report.losses import optional
-from engine.report.parameters import bound_words, trade_words
-from engine.report.redaction import Redactor, better_of, title_of
+from engine.report.redaction import Redactor, better_of
 from engine.report.sentences import noted_counts, unaltered_counts
 from engine.study.decision_log import commitment_of, entries
 from engine.study.map_reader import risk_bound, risk_utility_map
@@ -89,7 +89,7 @@ class ReportContext:
     def limit_words(self, bound: float | None) -> str:
         """A bound on risk in words; empty without one."""
         risk = self.view.measures[self.view.risk]
-        return "" if bound is None else bound_words(risk, bound, self.study.plan.decision)
+        return "" if bound is None else in_words("bound", risk, bound, self.study.plan.decision)
 
 
 def report_context(study: Study, realisation: Remade) -> ReportContext:
@@ -196,7 +196,7 @@ def _rule_words(context: ReportContext, choice: Choice) -> str:
     if (slope := choice.record.get("slope")) is not None:
         risk, utility = (context.view.measures[k] for k in (context.view.risk, context.view.utility))
         return context.redact(
-            f"The best candidate on a straight trade-off: {trade_words(risk, utility, float(slope))}."
+            f"The best candidate on a straight trade-off: {in_words('trade', risk, utility, float(slope))}."
         )
     return upper_first(context.redact(choice.rule)) + "."
 

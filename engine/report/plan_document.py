@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.common.errors import Remedy, UsageError
 from engine.common.os_support import write_private, writing
 from engine.common.wording import listed
+from engine.decision.bounds import in_words, title_of
 from engine.measures import call
 from engine.measures.planned import comparable_calls, deciding_column, releases_several_tables
 from engine.mechanisms import mechanism
@@ -18,14 +19,14 @@ from engine.models.record_release import numeric_columns
 from engine.plan.differences import departures
 from engine.release.records import ReleasedTable
 from engine.release.spec import RANDOM_SWAP, percent
-from engine.report import parameters as in_words
+from engine.report import parameters as words
 from engine.report.decision_pages import BANNER
 from engine.report.describe import occupancy
 from engine.report.documents import docx, html, pdf
 from engine.report.facts import Publish
 from engine.report.losses import model_rows
 from engine.report.public_wording import methods_paragraph
-from engine.report.redaction import Redactor, title_of
+from engine.report.redaction import Redactor
 from engine.sweeps.adaptive import most_runs
 from engine.sweeps.candidates import n_complete, per_spec, scenarios_of, space_or_count
 from engine.sweeps.warnings import release_warnings, torn_units
@@ -106,7 +107,7 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
 
     A damaged lock is an :class:`EngineError`, an unknown measure or mechanism a :class:`UsageError`.
     """
-    calls, names, space = comparable_calls(plan), in_words.mechanisms_of(plan), plan.space
+    calls, names, space = comparable_calls(plan), words.mechanisms_of(plan), plan.space
     redact, data = Redactor({}, calls), counts.data if counts else None
     risk = _judged("risk", plan.decision.risk, plan, calls)
     utility = _judged("utility", plan.decision.utility, plan, calls)
@@ -120,7 +121,8 @@ def plan_document(plan: Plan, counts: PlanCounts | None = None) -> str:
         plan=plan,
         counts=counts,
         data=data,
-        words=in_words,
+        words=words,
+        in_words=in_words,
         redact=redact,
         title_of=title_of,
         occupancy=occupancy,
@@ -174,7 +176,7 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
     if data is None:
         declared = len(part.cut_labels) or len(part.levels)
         size = declared + len(part.skip) + (part.on_missing == "level") if declared else 0
-        return part, "", size, in_words.coding_words(part, part.levels)
+        return part, "", size, words.coding_words(part, part.levels)
     levels, label = list(data.domain.attributes[j].levels), ""
     if len(part.view) == 1:
         about = data.raw.columns[part.view[0]].about
@@ -183,7 +185,7 @@ def _attribute(part: AttributePlan, data: Microdata | None, j: int) -> tuple[Att
             f"{level} ({about.label_or_value(level)})" if about.label_or_value(level) != level else level
             for level in levels
         ]
-    return part, label, data.domain.shape[j], in_words.coding_words(part, levels)
+    return part, label, data.domain.shape[j], words.coding_words(part, levels)
 
 
 def _tried(declared: MechanismPlan, redact: Redactor) -> list[tuple[Parameter, str]]:
@@ -207,7 +209,7 @@ def _names(names: Sequence[str], plan: Plan) -> str:
 
 def _wordings(plan: Plan, redact: Redactor) -> list[tuple[bool, str]]:
     """The paragraph on methods of a random swap, of another method, or both."""
-    publish, swaps = plan.publish, {mechanism(name).by_roles for name in in_words.mechanisms_of(plan)}
+    publish, swaps = plan.publish, {mechanism(name).by_roles for name in words.mechanisms_of(plan)}
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     said = Publish(redact(publish.title), redact(publish.wording), extent, publish.include)
     return [

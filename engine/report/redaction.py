@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.common.wording import lower_first
+from engine.decision.bounds import title_of
 from engine.decision.statements import Statement
 from engine.measures import MeasureCall
 
@@ -53,20 +54,6 @@ class Redactor:
     def _candidate(self, match: re.Match[str]) -> str:
         letter = self.letters.get(match.group().partition("/")[0])
         return f"candidate {letter}" if letter else "another candidate"
-
-
-def title_of(call: MeasureCall) -> str:
-    """A measure's title with what is particular about it; never a file's name."""
-    title, particulars = call.measure.title, []
-    if call.measure.better == "zero":
-        title = f"Size of {lower_first(title)}"
-    for key, value in call.parameters:
-        names_file = key == "file" or re.search(r"[/\\]|\.\w{2,8}$", str(value))
-        if value != call.measure.parameters[key] and not names_file:
-            particulars.append(f"{key.replace('_', ' ')} {value}")
-    if call.attributes is not None:
-        particulars.append("of " + " × ".join(call.attributes))
-    return title + (f" ({', '.join(particulars)})" if particulars else "")
 
 
 def better_of(call: MeasureCall) -> Better:

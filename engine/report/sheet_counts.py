@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.common.wording import listed, lower_first, upper_first
+from engine.decision.bounds import title_of
 from engine.decision.comparison import differences
 from engine.decision.states import meant_run
 from engine.mechanisms import amount, mechanism
@@ -26,7 +27,7 @@ from engine.report.exposed import sizes
 from engine.report.facts import Figure
 from engine.report.losses import optional
 from engine.report.places import areas_of, persons_with
-from engine.report.redaction import better_of, title_of
+from engine.report.redaction import better_of
 from engine.report.sheet_facts import (
     Area,
     Attacked,

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from engine.decision.bounds import figure_words
+from engine.decision.bounds import figure_words, title_of
 from engine.decision.choice import chosen_run
 from engine.decision.comparison import Difference, differences
 from engine.decision.gate import over_edit_limits, released_run
@@ -27,7 +27,6 @@ from engine.report.context import in_counts
 from engine.report.describe import remade
 from engine.report.detected import release_verdict
 from engine.report.parameters import bound_is_on
-from engine.report.redaction import title_of
 from engine.report.sentences import exposed
 from engine.report.words import on_frontier_words
 from engine.study.map_reader import risk_bound

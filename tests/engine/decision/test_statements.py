@@ -17,7 +17,7 @@ from engine.decision.statements import (
     KINDS,
     Statement,
     Value,
-    _catalogue,
+    catalogue,
     figure,
     from_stored,
     number,
@@ -195,4 +195,4 @@ def test_statements_are_told_apart_by_severity() -> None:
 
 def test_a_value_that_a_macro_lacks_is_an_error_and_no_word() -> None:
     with pytest.raises(UndefinedError, match="place"):
-        _catalogue().run_place()  # type: ignore[union-attr]
+        catalogue(CATALOGUE.name).run_place()  # type: ignore[union-attr]

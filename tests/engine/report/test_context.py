@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.decision.bounds import in_words
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
 from engine.decision.statements import statement, words
@@ -15,7 +16,6 @@ from engine.plan.differences import lock
 from engine.report.build_findings import findings
 from engine.report.context import MOST_FURTHER, candidate_rows, candidate_words, further_within, report_context
 from engine.report.describe import remade
-from engine.report.parameters import run_words
 from engine.study.keys import key_path, read_key
 from engine.study.map_reader import risk_utility_map
 from engine.sweeps.sweep import recheck, sweep
@@ -123,7 +123,7 @@ def test_the_rule_of_the_released_run_has_the_bound_also_where_only_the_choice_h
         "the first run that meets the limit and is less risky than the data unchanged",
     ]
     unchosen = "the first run that is less risky than the data unchanged and meets the limit, where the choice sets one"
-    assert run_words(study.plan) == unchosen
+    assert in_words("released_run", study.plan) == unchosen
 
 
 @pytest.mark.slow
@@ -150,15 +150,14 @@ def test_a_slope_by_which_doing_nothing_is_better_is_told(tmp_path: Path) -> Non
 def test_a_slope_is_told_in_the_units_of_its_measures(tmp_path: Path) -> None:
     from engine.measures import MEASURES
     from engine.measures.base import parse_call
-    from engine.report.parameters import rule_words, trade_words
 
     r1, use = parse_call("r1", MEASURES), parse_call("total_variation", MEASURES)
-    assert trade_words(r1, use, 2.5) == (
+    assert in_words("trade", r1, use, 2.5) == (
         "one unit of total variation distance (in share of records) counts as much as 2.5 of expected "
         "re-identifications (in records)"
     )
     plan = plan_of(decision=DecisionPlan(slope="2.5"))
-    assert rule_words(plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
+    assert in_words("rule", plan, None, use) == "the best candidate on a straight trade-off of slope 2.5"
 
 
 def test_the_place_of_the_released_run_among_its_siblings_is_counted(case: Case) -> None:

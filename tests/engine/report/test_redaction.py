@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from engine.decision.bounds import title_of
 from engine.measures import MEASURES, call
 from engine.measures.base import MeasureCall
-from engine.report.redaction import Redactor, title_of
+from engine.report.redaction import Redactor
 from engine.report.words import about, figure
 
 SAFE = Redactor({"x7f3": "B"}, (call("hellinger"),))
