@@ -63,7 +63,11 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
         )
     ]
     next_rate = ""
-    if by_rate := _least_by_rate(view):
+    by_rate: dict[str, float] = {}  # the least risk, of the random swaps that were run
+    for scenario, risk in zip(view.scenarios, view.bounded_risk.tolist(), strict=True):
+        if scenario.spec.by_roles and np.isfinite(risk):
+            by_rate[scenario.spec.rate] = min(risk, by_rate.get(scenario.spec.rate, np.inf))
+    if by_rate:
         rates = sorted(by_rate, key=Decimal)
         next_rate, reaches = _next_rate([(0.0, original), *((float(rate), by_rate[rate]) for rate in rates)], bound)
         told.append(
@@ -86,15 +90,6 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
         most = float(np.nanmax(study.runs.of([index]).values[:, view.risk]))
     offered = reachable_bound(max(least, min(most, original)))
     return UnmetBound(bound, offered, next_rate, tuple(coarse), tuple(told))
-
-
-def _least_by_rate(view: RiskUtilityMap) -> dict[str, float]:
-    """The least risk by rate, over the random swaps that were run."""
-    least: dict[str, float] = {}
-    for scenario, risk in zip(view.scenarios, view.bounded_risk.tolist(), strict=True):
-        if scenario.spec.by_roles and np.isfinite(risk):
-            least[scenario.spec.rate] = min(risk, least.get(scenario.spec.rate, np.inf))
-    return least
 
 
 def _next_rate(points: list[tuple[float, float]], bound: float) -> tuple[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -65,22 +65,19 @@ class Pick:
     slope: float | None = None
 
 
-class SelectionRule(TypedDict, total=False):
-    """The rule by which a scenario is picked: by its id, under a bound on risk or by a slope; if by none, by the rule
-    of the plan."""
-
-    candidate: str | None
-    max_risk: float | None
-    slope: float | None
-
-
-def pick(study: Study, view: RiskUtilityMap, **selection: Unpack[SelectionRule]) -> Pick:
-    """Pick a scenario of a map by a selection rule.
+def pick(
+    study: Study,
+    view: RiskUtilityMap,
+    *,
+    candidate: str | None = None,
+    max_risk: float | None = None,
+    slope: float | None = None,
+) -> Pick:
+    """Pick a scenario of a map by its id, under a bound on risk or by a slope; if by none, by the rule of the plan.
 
     The realisation follows the plan's rule.  Raises :class:`UsageError` for more than one rule, or
     none, and where the rule picks no scenario or two.
     """
-    candidate, max_risk, slope = selection.get("candidate"), selection.get("max_risk"), selection.get("slope")
     if candidate is None and max_risk is None and slope is None:
         max_risk, slope = _planned(study)
     if sum(option is not None for option in (candidate, max_risk, slope)) != 1:
@@ -133,18 +130,20 @@ def choose(
     *,
     by: str = "",
     others: Sequence[Mapping[str, str]] = (),
-    **selection: Unpack[SelectionRule],
+    candidate: str | None = None,
+    max_risk: float | None = None,
+    slope: float | None = None,
 ) -> Choice:
-    """Record the choice of a scenario by a selection rule.
+    """Record the choice of a scenario as :func:`pick` makes it.
 
-    The realisation follows the plan's rule.  A reason in words is required.  Nothing is recorded on fewer than
+    A reason in words is required.  Nothing is recorded on fewer than
     :data:`~engine.frontier.choosing.FEWEST_RUNS` runs: a frontier from few runs is mostly luck.  A reason that says how
     many records are changed is refused.  ``by`` names who recommends; ``others`` are alternatives that were considered
     (``candidate``, ``difference`` and ``why`` not).  The choice is logged too.
     """
     if not why.strip():
         raise UsageError("a decision needs its reason in words", Remedy.REASON)
-    picked = pick(study, view, **selection)
+    picked = pick(study, view, candidate=candidate, max_risk=max_risk, slope=slope)
     index, replicate = picked.index, picked.replicate
     if (counted := int(view.summary.counted[index])) < FEWEST_RUNS:
         raise UsageError(

@@ -277,26 +277,19 @@ def _check_attacked(study: Study, choice: Choice, log: Sequence[Entry], why: str
 
 
 def check_unaltered(log: Sequence[Entry], event: Literal["submitted", "approved"]) -> None:
-    """Refuse (:class:`UsageError`) to go on where the plan, what is released with the file, whether members are told
-    the rate, or the words for the public were altered after the latest ``event``: the board decides on these."""
-    after, remedy = {
-        "submitted": (
-            "the recommendation was submitted",
-            ", so the board has read other papers; take it back and submit it again",
-        ),
-        "approved": (
-            "the board had approved the release",
-            "; take the recommendation back, submit it again and have it approved",
-        ),
-    }[event]
+    """Refuse to go on where the plan, what is released with the file, whether a circulating copy is made, or the words
+    for the public were altered after the latest ``event``: the board decides on these."""
     for entry in log[max(entry.number for entry in log if entry.event == event) :]:
         changed = {name for change in entry.changes for name in (change.entry, change.section)}
         altered = next((words for name, words in _ALTERED.items() if name in changed), "")
         if entry.event == "deviation":
             altered = "the plan departed from the approved one"
         if altered and entry.event in ("changed", "deviation"):
-            place = f"entry {entry.number} of the decision log"
-            raise UsageError(f"{altered} after {after} ({place}){remedy}", Remedy.TAKE_BACK)
+            raise UsageError(
+                f"{altered} after the recommendation was {event} (entry {entry.number} of the decision log): take it "
+                f"back, submit it again{' and have it approved' if event == 'approved' else ''}",
+                Remedy.TAKE_BACK,
+            )
 
 
 def withhold(study: Study, by: str, why: str) -> DecisionStatus:
