@@ -292,66 +292,47 @@ def flags(
     points = np.append(others[0] * wide, px), np.append(others[1] * high, py)
     marks = (np.empty(0), np.empty(0)) if dots is None else (dots[0] * wide, dots[1] * high)
     used, offsets = list(taken), []
+
+    def least(text: str, own: Point, centres: Iterable[Point]) -> tuple[float, Point]:
+        """The cost and the centre that costs least: cut off or on another label, on points, far away."""
+        best: tuple[float, Point] = (np.inf, own)
+        _, _, half, up = box_at(0, 0, text, letter)
+        apart = np.hypot(marks[0] - own[0], marks[1] - own[1]) > 1
+        for x, y in centres:
+            left, low, right, top = box = box_at(x, y, text, letter)
+            gap = float(np.hypot(max(0, abs(x - own[0]) - half), max(0, abs(y - own[1]) - up)))
+            bad = max(0.0, -left, -low, right - wide, top - high) + sum(overlap(box, other) for other in used)
+            bad += sum(_crosses(own, (x, y), other) for other in used) if gap > FAR else 0.0
+            nearer = np.hypot(marks[0] - x, marks[1] - y) < np.hypot(own[0] - x, own[1] - y)
+            cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and bool((apart & nearer).any())))
+            if cost < best[0]:
+                cost += int(np.count_nonzero(_near(points, box, 3)))
+                best = min(best, (cost, (x, y)))
+                if cost < 0.012:
+                    break
+        return best
+
     for text, own in zip(labels, zip(px.tolist(), py.tolist(), strict=True), strict=True):
         _, _, half, up = box_at(0, 0, text, letter)
-        keeps_off = (text, own, points, used, size, letter, marks)
         around = [
             (own[0] + float(x) * (nearest * reach + half - 4), own[1] + float(y) * nearest * reach)
             for reach in _REACHES
             for x, y in _TURNS
         ]
-        cost, centre = _least(around, *keeps_off)
-        if cost >= _BAD:
+        best = least(text, own, around)
+        if best[0] >= _BAD:
             ys = np.arange(up, high - up + 1e-9, 5.0).tolist()
             everywhere = [(x, y) for x in np.arange(half, wide - half + 1e-9, 4.0).tolist() for y in ys]
-            centre = min((cost, centre), _least(everywhere, *keeps_off))[1]
-        used.append(box_at(*centre, text, letter))
-        offsets.append((centre[0] - own[0], centre[1] - own[1]))
+            best = min(best, least(text, own, everywhere))
+        used.append(box_at(*best[1], text, letter))
+        offsets.append((best[1][0] - own[0], best[1][1] - own[1]))
     return offsets
-
-
-def _least(
-    centres: Iterable[Point], text: str, own: Point, points: Places, used: Sequence[Box], size: Point, letter: float,
-    dots: Places,
-) -> tuple[float, Point]:  # fmt: skip
-    """The cost and the centre that costs least: cut off or on another label, on points, far away."""
-    best: tuple[float, Point] = (np.inf, own)
-    _, _, half, up = box_at(0, 0, text, letter)
-    apart = np.hypot(dots[0] - own[0], dots[1] - own[1]) > 1
-    for x, y in centres:
-        left, low, right, top = box = box_at(x, y, text, letter)
-        out = max(0.0, -left, -low, right - size[0], top - size[1])
-        gap = float(np.hypot(max(0, abs(x - own[0]) - half), max(0, abs(y - own[1]) - up)))
-        bad = out + sum(overlap(box, other) for other in used)
-        bad += sum(_crosses(own, (x, y), other) for other in used) if gap > FAR else 0.0
-        nearer = np.hypot(dots[0] - x, dots[1] - y) < np.hypot(own[0] - x, own[1] - y)
-        cost = gap / 1000 + ((_BAD + bad) if bad > 1e-6 else float(gap <= FAR and bool((apart & nearer).any())))
-        if cost < best[0]:
-            cost += int(np.count_nonzero(_near(points, box, 3)))
-            best = min(best, (cost, (x, y)))
-            if cost < 0.012:
-                break
-    return best
 
 
 def _crosses(begin: Point, end: Point, box: Box) -> float:
     """How much of a straight line lies in a rectangle, in pixels."""
     x, y = (np.linspace(a, b, 30) for a, b in zip(begin, end, strict=True))
     return float(np.count_nonzero(_near((x, y), box, 0)))
-
-
-def together(points: Sequence[Point], near: float, first: Sequence[int] = ()) -> list[list[int]]:
-    """Groups of points, in pixels, that lie closer to the first of their group than ``near``, by their numbers; points
-    of ``first`` begin the first groups."""
-    groups: list[list[int]] = []
-    for i in dict.fromkeys((*first, *range(len(points)))):
-        for group in groups:
-            if np.hypot(points[i][0] - points[group[0]][0], points[i][1] - points[group[0]][1]) < near:
-                group.append(i)
-                break
-        else:
-            groups.append([i])
-    return groups
 
 
 Share = Callable[[Sequence[Point]], Places]
@@ -361,10 +342,16 @@ Share = Callable[[Sequence[Point]], Places]
 def lettered(model: MapModel, share: Share, size: Point, near: float) -> list[tuple[str, Mark]]:
     """Return the labels to be written and their marks, the recommended one first; marks closer than ``near`` pixels
     share one."""
-    x, y = share([mark.at for mark in model.marks])
-    proposed = [k for k, mark in enumerate(model.marks) if mark.recommended]
-    groups = together(list(zip(x * size[0], y * size[1], strict=True)), near, proposed)
-    return [(", ".join(model.marks[k].letter for k in group), model.marks[group[0]]) for group in groups]
+    groups: list[tuple[np.ndarray, list[Mark]]] = []  # the place of the first, and all
+    for mark in sorted(model.marks, key=lambda mark: not mark.recommended):
+        place = np.ravel(share([mark.at])) * size
+        for first, group in groups:
+            if np.hypot(*(place - first)) < near:
+                group.append(mark)
+                break
+        else:
+            groups.append((place, [mark]))
+    return [(", ".join(mark.letter for mark in group), group[0]) for _, group in groups]
 
 
 def places_of(model: MapModel, share: Share) -> Places:

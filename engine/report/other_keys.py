@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from engine.data.table import ContingencyTable
     from engine.models.record_release import RecordRelease
     from engine.release.batch import ReleaseBatch
-    from engine.release.spec import ReleaseSpec
 
 _SIZES = (4, 3, 2)  # of the sets of few keys, beside that of all but one
 _MOST_SETS = 200
@@ -43,11 +42,6 @@ def unswapped_keys(table: ContingencyTable, keys: Sequence[str], altered: Sequen
     """The table of the keys that are not altered; None where all are."""
     unswapped = [name for name in keys if name not in altered]
     return key_set(table, unswapped, altered, fewest) if unswapped else None
-
-
-def may_alter(spec: ReleaseSpec) -> tuple[str, ...]:
-    """Names of the attributes that a candidate may alter."""
-    return mechanism(spec.mechanism).altered(spec)
 
 
 def altered_in(release: RecordRelease) -> tuple[str, ...]:

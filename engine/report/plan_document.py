@@ -69,15 +69,14 @@ class PlanCounts:
         return self.swaps + sum(n for _, n in self.others)
 
 
-def count_plan(plan: Plan, data: Microdata) -> PlanCounts:
-    """Count a plan's candidates on coded data; refuses what a sweep of them would refuse."""
-    return plan_counts(plan, data, space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
-
-
-def plan_counts(
-    plan: Plan, data: Microdata, space: Space | Counted | None, others: Sequence[ReleaseSpec]
+def count_plan(
+    plan: Plan, data: Microdata, known: tuple[Space | Counted | None, Sequence[ReleaseSpec]] | None = None
 ) -> PlanCounts:
-    """The same where the space and the scenarios of other mechanisms are known already."""
+    """Count a plan's candidates on coded data; refuses what a sweep of them would refuse.
+
+    ``known`` are the space and the scenarios of other mechanisms, where they were made already.
+    """
+    space, others = known or (space_or_count(plan, data), scenarios_of(plan, data, listed=False)[0])
     complete = n_complete(plan, data) if plan.swaps_at_random and plan.space.search else None
     swaps = space.distinct * per_spec(plan) if space else 0
     if complete is not None:
@@ -218,11 +217,6 @@ def _wordings(plan: Plan, redact: Redactor) -> list[tuple[bool, str]]:
     ]
 
 
-def document_bytes(page: str, form: str) -> bytes:
-    """Return a page in one of :data:`FORMATS`."""
-    return FORMATS[form](page)
-
-
 def write_plan_document(page: str, path: Path) -> None:
     """Write a page in the format that the file's name ends in.
 
@@ -233,4 +227,4 @@ def write_plan_document(page: str, path: Path) -> None:
     if path.exists():
         raise UsageError(f"'{path.name}' exists already; name another file", Remedy.OUTPUT)
     with writing(path):
-        write_private(path, document_bytes(page, path.suffix.lower()))
+        write_private(path, FORMATS[path.suffix.lower()](page))

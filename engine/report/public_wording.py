@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.common.errors import EngineError
-from engine.decision.statements import Statement, sentences, statement
+from engine.decision.statements import KINDS, Statement, sentences, statement
 from engine.plan.entries import rate_range
 from engine.report.facts import ROW_ORDER, Claims, Publish
 from engine.report.losses import flagged_of
@@ -22,25 +22,14 @@ if TYPE_CHECKING:
     from engine.report.facts import Figure
     from engine.report.findings import Findings
 
-PUBLIC: Mapping[str, tuple[str, ...]] = {
-    "values_altered": ("title", "swap"),
-    "several_files": ("n",),
-    "public_extent": ("extent",),
-    "not_published": ("several", "extent"),
-    "may_mislead": (),
-    "weaker_associations": (),
-    "random_order": ("new_ids",),
-    "own_wording": ("text",),
-}
-"""Allow-list: the kinds of statements that the public may read, each with the values that it may hold."""
 _STRENGTH = "Cramér's V"
 
 
 def public_text(told: Iterable[Statement]) -> str:
-    """Return statements as a paragraph for the public; one that is not on the allow-list is refused."""
+    """Return statements as a paragraph for the public; one whose kind is not of the group "public" is refused."""
     told = list(told)
     for one in told:
-        if one.kind not in PUBLIC or not set(one.values) <= set(PUBLIC[one.kind]):
+        if KINDS[one.kind].group != "public":
             raise EngineError(f"a statement of the kind '{one.kind}' is not for the public")
     return sentences(told).strip()
 

@@ -10,10 +10,11 @@ from engine.common.wording import upper_first
 from engine.data.microdata import Microdata
 from engine.decision.states import DecisionStatus
 from engine.frontier.risk_utility_map import RiskUtilityMap
+from engine.mechanisms import mechanism
 from engine.plan import Plan, dependencies
 from engine.plan.coding import N_RULE, KeyTable, code, key_table
 from engine.report.detected import detected_once
-from engine.report.other_keys import key_set, may_alter, unswapped_keys
+from engine.report.other_keys import key_set, unswapped_keys
 from engine.report.recognised_facts import KeySet
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
@@ -124,7 +125,8 @@ def other_keys(study: Study, view: RiskUtilityMap, index: int) -> tuple[KeySet, 
     data: Microdata = now.memo.peek("coded", depends) or now.memo.get(
         "coded-as-swept", depends, lambda: code(raw, plan)
     )
-    altered = may_alter(view.scenarios[index].spec)
+    spec = view.scenarios[index].spec
+    altered = mechanism(spec.mechanism).altered(spec)
     known: dict[tuple[str, ...], tuple[KeySet, KeySet | None]]
     known = now.memo.get("other-keys", (str(study.path), plan.data, keys, fewest), dict)
     if altered not in known:

@@ -20,7 +20,7 @@ from engine.plan import Plan, edit_plan
 from engine.plan.types import in_no_use
 from engine.release.space import Space
 from engine.release.spec import ReleaseSpec
-from engine.report.plan_document import document_bytes, plan_counts, plan_document
+from engine.report.plan_document import FORMATS, count_plan, plan_document
 from engine.sweeps.candidates import Counted
 from frontier_app.pages.candidates import running, space
 from frontier_app.session import actions, state
@@ -58,7 +58,7 @@ def section(plan: Plan, data: Microdata, wrong: bool) -> None:
 
 def _content(plan: Plan, data: Microdata, swaps: Space | Counted | None, others: Sequence[ReleaseSpec]) -> bytes:
     """The file, made when it is asked for."""
-    return document_bytes(plan_document(plan, plan_counts(plan, data, swaps, others)), ".docx")
+    return FORMATS[".docx"](plan_document(plan, count_plan(plan, data, (swaps, others))))
 
 
 def declared(base: Plan, tag: str, data: Microdata, wrong: InputErrors) -> Plan:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.report.facts import CandidateRow, Map
-from engine.report.map_model import box_at, emptiest, flags, map_model, on_lines, overlap, staircase, together
+from engine.report.map_model import Mark, box_at, emptiest, flags, lettered, map_model, on_lines, overlap, staircase
 from engine.report.words import about, bar
 
 
@@ -139,7 +139,14 @@ def test_words_stand_on_the_side_with_fewest_points(full: str, empty: str, heigh
 
 
 def test_marks_that_lie_on_each_other_share_a_label():
-    assert together([(0.0, 0.0), (30.0, 0.0), (3.0, 4.0)], 6.0) == [[0, 2], [1]]
+    def share(points):
+        return tuple(np.array(points).T)
+
+    marks = [Mark(letter, at, True) for letter, at in zip("ABC", [(30.0, 0.0), (0.0, 0.0), (3.0, 4.0)], strict=True)]
+    for last in (marks[2], replace(marks[2], recommended=True)):
+        told = lettered(replace(map_model(a_map()), marks=(*marks[:2], last)), share, (1.0, 1.0), 6.0)
+        first = [("C, B", last), ("A", marks[0])]
+        assert told == (first if last.recommended else [("A", marks[0]), ("B, C", marks[1])])
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from engine.plan import AboutPlan, MechanismPlan, Plan, PublishPlan, SpacePlan, 
 from engine.plan.coding import code
 from engine.plan.differences import lock
 from engine.plan.samples import load
-from engine.report import plan_document as written
-from engine.report.plan_document import at_most, count_plan, document_bytes, plan_document, write_plan_document
+from engine.report.plan_document import FORMATS, at_most, count_plan, plan_document, write_plan_document
 from engine.sweeps import candidates
 from engine.sweeps import candidates as space_count
 from tests.engine.report.conftest import Case, plan_of, raw_table
@@ -175,8 +174,8 @@ def test_spaces_in_words_and_counts(space: SpacePlan, most: int | None, words: s
 def test_equal_plans_give_equal_bytes_without_traces(form: str, member: str) -> None:
     plan = full()
     again = plan_document(plan, count_plan(plan, code(raw_table(), plan)))
-    content = document_bytes(again, form)
-    assert content == document_bytes(member, form)
+    content = FORMATS[form](again)
+    assert content == FORMATS[form](member)
     parts = [content]
     if form == ".docx":
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -198,10 +197,10 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path, member: str, monkeyp
     with pytest.raises(EngineError, match="could not be written"):
         write_plan_document(member, tmp_path / "nowhere" / "dap.docx")
 
-    def failing(page: str, form: str) -> bytes:
+    def failing(page: str) -> bytes:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(written, "document_bytes", failing)
+    monkeypatch.setitem(FORMATS, ".docx", failing)
     with pytest.raises(EngineError, match="the disk is full"):
         write_plan_document(member, tmp_path / "other.docx")
     assert [p.name for p in tmp_path.iterdir()] == ["dap.html"]
