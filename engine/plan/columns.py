@@ -453,6 +453,27 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = Non
     return Facts(n_distinct, missing_records, numeric, looks_like_id and not labelled, labelled)
 
 
+_MOST_BARS = 24
+
+
+def histogram(column: RawColumn, facts: Facts) -> list[int]:
+    """Return records by value, in the order of the values; where there are many, numbers in classes of equal width, and
+    the most frequent texts.  Empty for an id and a column without values."""
+    present = ~missing_mask(column, default_missing(column))
+    if facts.looks_like_id or not present.any():
+        return []
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))[present]
+    numbers = column.numbers[present]
+    if np.isfinite(numbers).all():
+        if len(numbers) > _MOST_BARS:
+            return np.histogram(numbers, _MOST_BARS, weights=counts)[0].astype(int).tolist()  # type: ignore[no-any-return]
+        return counts[np.argsort(numbers)].tolist()  # type: ignore[no-any-return]
+    if len(numbers) > _MOST_BARS:
+        return np.sort(counts)[::-1][:_MOST_BARS].tolist()  # type: ignore[no-any-return]
+    order = np.argsort(np.array(texts(column.values.filter(present))), kind="stable")
+    return counts[order].tolist()  # type: ignore[no-any-return]
+
+
 _VALUES_SHOWN = 3  # values named of a column that is found by some of its values
 
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from engine.data.microdata import Microdata, RawColumn, RawTable, Units
 from engine.data.table import ContingencyTable
 from engine.mechanisms import mechanism
 from engine.plan import Dependencies, Link, Plan, Proposal, accept
-from engine.plan.columns import facts
+from engine.plan.columns import facts, is_weight
 from engine.plan.dependencies import decided_among
 from engine.plan.edit import set_use, viewed_by
 from engine.release.space import Impossibility, Space, impossibility_text, pair_bound
@@ -576,11 +576,15 @@ def _with_role(specs: Specs, role: int, names: Collection[str | None]) -> np.nda
 
 @dataclass(frozen=True)
 class PlanRemedy:
-    """A way out of a warning: its ``label`` as an order, what it has ``done`` in words, and the ``plan`` with it."""
+    """A way out of a warning: its ``label``, what becomes of the column, what it has ``done``, and the ``plan`` with
+    it."""
 
     label: str
     done: str
     plan: Plan
+
+
+_Way = tuple[str, str, Callable[[], Plan]]
 
 
 def one_by_one(warnings: Sequence[ReleaseWarning]) -> list[ReleaseWarning]:
@@ -599,7 +603,7 @@ def one_by_one(warnings: Sequence[ReleaseWarning]) -> list[ReleaseWarning]:
 def remedies(warning: ReleaseWarning, plan: Plan, raw: RawTable) -> list[PlanRemedy]:
     """Ways out of a warning of :func:`one_by_one`, the usual one first; those that the plan does not allow are left
     out."""
-    ways: Iterator[tuple[str, str, Callable[[], Plan]]]
+    ways: Iterator[_Way]
     if isinstance(warning, Identifier):
         ways = _of_identifier(warning, plan, raw)
     elif isinstance(warning, LooseRecodes):
@@ -617,31 +621,34 @@ def remedies(warning: ReleaseWarning, plan: Plan, raw: RawTable) -> list[PlanRem
     return possible
 
 
-def _of_identifier(warning: Identifier, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+def _of_identifier(warning: Identifier, plan: Plan, raw: RawTable) -> Iterator[_Way]:
     column = warning.column
-    yield _drop(plan, raw, column)
+    ways: list[_Way] = [("not released", f"{column} is dropped", partial(_without, plan, raw, (column,)))]
     if warning.refused and plan.data.id is None:
-        yield f"{column} is the id", f"{column} is the id", lambda: set_use(plan, column, "id")
+        ways.append(("id", f"{column} is the id", lambda: set_use(plan, column, "id")))
     if not warning.refused and plan.data.weight is None:
-        yield f"{column} is the weight", f"{column} is the weight", lambda: set_use(plan, column, "weight")
+        weight = ("survey weight", f"{column} is the weight", lambda: set_use(plan, column, "weight"))
+        named = is_weight(raw.columns[column], facts(raw.columns[column], raw.n_records))
+        ways.insert(0 if named else 1, weight)
+    yield from ways
 
 
-def _of_recode(decider: str, decided: str, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+def _of_recode(decider: str, decided: str, plan: Plan, raw: RawTable) -> Iterator[_Way]:
     block = Proposal("block", (decider, decided), "", "", (Link(decided, decider, "recode"),))
-    done = f"{decider} and {decided} move as one block"
-    yield "Let them move as one block", done, lambda: accept(plan, block)
-    yield _drop(plan, raw, decided)
-    yield _drop(plan, raw, decider)
+    yield "one block", f"{decider} and {decided} move as one block", lambda: accept(plan, block)
+    for column in (decided, decider):
+        yield f"{column} not released", f"{column} is dropped", partial(_without, plan, raw, (column,))
 
 
-def _of_key(key: CoarseKey, plan: Plan, raw: RawTable) -> Iterator[tuple[str, str, Callable[[], Plan]]]:
+def _of_key(key: CoarseKey, plan: Plan, raw: RawTable) -> Iterator[_Way]:
     part = plan.attributes[plan.names.index(key.name)]
     finest = max(key.columns, key=lambda column: column[1])[0]
-    for column, _ in key.columns:
-        if column not in part.view:
-            yield _drop(plan, raw, column)
+    finer = tuple(column for column, _ in key.columns if column not in part.view)
+    if finer:
+        names = listed(finer)
+        yield f"{names} not released", f"{names} dropped", partial(_without, plan, raw, finer)
     yield (
-        f"Count {key.name} by the values of {finest}",
+        f"counted by the values of {finest}",
         f"{key.name} is counted by the values of {finest}",
         lambda: _counted_by(plan, key.name, finest, raw),
     )
@@ -654,17 +661,21 @@ def _counted_by(plan: Plan, name: str, column: str, raw: RawTable) -> Plan:
     return replace(plan, data=replace(plan.data, attributes=tuple(own if a is part else a for a in plan.attributes)))
 
 
-def _drop(plan: Plan, raw: RawTable, column: str) -> tuple[str, str, Callable[[], Plan]]:
-    def dropped() -> Plan:
+def _without(plan: Plan, raw: RawTable, columns: Sequence[str]) -> Plan:
+    """The plan in which some columns are dropped; the levels of a block are then those of another of its columns."""
+    for column in columns:
         part = next((a for a in plan.attributes if column in a.view and len(a.columns) > 1), None)
-        if part is None:
-            return set_use(plan, column, "drop")
-        other = next(
-            (name for name in part.columns if name != column and facts(raw.columns[name], raw.n_records).categorical),
-            part.columns[-1],
-        )
-        seen = viewed_by(part, raw, other)
-        attributes = tuple(seen if a is part else a for a in plan.attributes)
-        return set_use(replace(plan, data=replace(plan.data, attributes=attributes)), column, "drop")
-
-    return f"Drop {column}", f"{column} is dropped", dropped
+        if part is not None:
+            other = next(
+                (
+                    name
+                    for name in part.columns
+                    if name != column and facts(raw.columns[name], raw.n_records).categorical
+                ),
+                part.columns[-1],
+            )
+            seen = viewed_by(part, raw, other)
+            attributes = tuple(seen if a is part else a for a in plan.attributes)
+            plan = replace(plan, data=replace(plan.data, attributes=attributes))
+        plan = set_use(plan, column, "drop")
+    return plan

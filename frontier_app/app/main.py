@@ -67,10 +67,10 @@ label:is([data-testid="stRadioOption"], [data-testid="stCheckbox"] *):has(:focus
 }
 /* In a narrow one the map and the card stand below each other, and so do the controls above them. */
 @media (max-width: 1000px) {
-  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"] :is(.st-key-card, .st-key-look-risk)) {
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"] :is(.st-key-card, .st-key-look-risk, .st-key-wide)) {
     flex-wrap: wrap;
     > [data-testid="stColumn"] {min-width: 45%;}
-    > [data-testid="stColumn"]:has(.st-key-card, [class*="st-key-tall-"]) {min-width: 100%;}
+    > [data-testid="stColumn"]:has(.st-key-card, .st-key-wide, [class*="st-key-tall-"]) {min-width: 100%;}
   }
 }
 /* Words that have no room in one line take two; none is cut off. */

@@ -47,7 +47,6 @@ def detection(study: Study, release: Remade, which: tuple[object, ...]) -> str:
 
 MOST_KEYS = 40
 """Keys from which the table is not made: nobody knows as many, and every record is alone on them."""
-_ALONE = 0.9  # share of records in small cells from which a table says little
 
 
 def by_key(plan: Plan) -> KeyTable | None:
@@ -82,31 +81,6 @@ def draw(counts: KeyTable, before: KeyTable | None = None) -> None:
             was = getattr(before, name)
             change = f"{value - was:+,} (was {was:,})".replace("-", "−") if value != was else "unchanged"
         column.metric(label, f"{value:,}{share}", change, delta_color="off", delta_arrow="off", help=tip)
-
-
-def live(plan: Plan) -> None:
-    """The table of the plan's keys, with a word where it says little."""
-    counts = by_key(plan)
-    if counts is None:
-        st.warning(
-            markdown(
-                "The plan has {} keys. Nobody knows as many answers of a person, and on so many every record is alone."
-                " Choose under **Roles** what an intruder really knows.",
-                len(plan.keys),
-            ),
-            icon=":material/warning:",
-        )
-        return
-    shown = ", ".join(plan.keys[:10]) + (" …" if len(plan.keys) > 10 else "")
-    keys = text.plural(len(plan.keys), "key")
-    st.markdown(markdown("**What an intruder could single out**: the table of {} – {}", keys, shown))
-    draw(counts)
-    if counts.small_records > _ALONE * counts.n_records:
-        st.warning(
-            "Nearly every record is alone or almost alone on these keys. A table so thin says little about risk or"
-            " utility: mark fewer keys (what an intruder really knows), or merge and cut levels.",
-            icon=":material/warning:",
-        )
 
 
 def fewest_of(view: RiskUtilityMap) -> int:
@@ -208,7 +182,7 @@ def shown(plan: Plan, *, refused_only: bool = False) -> None:
             with st.expander(f"{text.plural(len(left_so), 'warning')} left so under Data", icon=":material/done_all:"):
                 st.markdown(bullets([f"{upper_first(warning.what)}." for warning in left_so]))
         if warnings and st.button("Mend it under Data", key="mend-under-file"):
-            state.show_part("warnings")
+            state.show_part("columns")
             navigation.go_to("data")
 
 

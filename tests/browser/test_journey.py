@@ -55,14 +55,10 @@ def settle_file(analyst: Analyst, path: Path) -> None:
     with analyst.step("roles"):
         analyst.pick("Known to an intruder", *KEYS)
         analyst.press("Use these roles")
-        analyst.wait_for(page.get_by_text("What an intruder could single out"))
+        analyst.wait_for(page.get_by_role("heading", name="suggestions before the next step"))
     with analyst.step("suggestions"):
-        analyst.press("Accept all", decides=True)
-    with analyst.step("warnings"):
-        analyst.click(
-            page.get_by_text("Warnings (").first, decides=True
-        )  # persons are exchanged here, not whole households
-        analyst.press("Leave all ", decides=True)
+        analyst.press("Apply ", decides=True)
+        analyst.press("Leave ", decides=True)  # persons are exchanged here, not whole households
         analyst.press("Next: intruder and uses")
         analyst.wait_for(page.get_by_role("heading", name="Intruder and uses"))
 

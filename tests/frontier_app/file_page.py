@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.plan import Plan
 from frontier_app.session.workspace import Workspace
 from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.elements import press
 
 
 def people(folder: Path) -> Path:
@@ -51,6 +57,35 @@ def to_part(made: AppTest, part: str) -> AppTest:
     return switch.set_value(part).run()
 
 
+def asked(made: AppTest) -> dict[str, tuple[str, ...]]:
+    """The questions on the page: what was found, what the column is, what it becomes, and all of it in sentences."""
+    rows = next((table.value.to_dict("records") for table in made.dataframe if "why" in table.value), [])
+    return {str(row["column"]): tuple(str(row[name]) for name in ("found", "now", "to", "why")) for row in rows}
+
+
+def answer(made: AppTest, patch: pytest.MonkeyPatch, answers: Mapping[str, str] | None = None) -> AppTest:
+    """The page after these questions were answered by their columns, "" as it is offered; None: as all are offered."""
+    drawn = st.data_editor
+
+    def data_editor(rows: pd.DataFrame, *, key: str, **options: Any) -> pd.DataFrame:
+        shown = drawn(rows, key=key, **options)
+        if answers is None or not key.startswith("questions-"):
+            return shown
+        shown = shown.copy()
+        shown["tick"] = [column in answers for column in shown["column"]]
+        shown["to"] = [answers.get(str(one["column"])) or str(one["to"]) for one in shown.to_dict("records")]
+        return shown
+
+    with patch.context() as patched:
+        patched.setattr(st, "data_editor", data_editor)
+        return press(made.run(), "apply-questions")
+
+
+def next_may_be_opened(made: AppTest) -> bool:
+    """Whether the next page may be opened."""
+    return not next(button for button in made.button if str(button.key).startswith("go-threat-")).disabled
+
+
 def plan_of(made: AppTest) -> Plan:
     plan = made.session_state["frontier"].plan
     assert plan is not None
@@ -64,4 +99,7 @@ def workspace_of(made: AppTest) -> Workspace:
 
 
 def words_of(made: AppTest) -> str:
-    return "\n".join(str(p.value) for kind in (made.markdown, made.caption, made.success) for p in kind)
+    sentences = [row[-1] for row in asked(made).values()]
+    return "\n".join(
+        str(p.value) for kind in (made.title, made.markdown, made.caption, made.success) for p in kind
+    ) + "\n".join(sentences)

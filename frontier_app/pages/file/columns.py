@@ -17,7 +17,7 @@ from engine.common.raw_values import texts
 from engine.data.microdata import RawColumn, RawTable
 from engine.plan import DEFAULT_MISSING, AttributePlan, DataPlan, Plan, SpacePlan
 from engine.plan.coding import assign_columns
-from engine.plan.columns import ColumnFound, Obstacle, facts, find_columns, searchable
+from engine.plan.columns import ColumnFound, Obstacle, facts, find_columns, histogram, searchable
 from engine.plan.edit import could_be, led_by, set_roles, set_unit, set_use, with_attributes_renamed
 from engine.plan.entries import SINGLE_USES, OnMissing, SingleUse, labelled_as_far
 from engine.plan.guess import in_said_order
@@ -182,15 +182,20 @@ _SHOWN = 4  # values shown as examples
 
 
 def looks_like(raw: RawTable) -> pd.DataFrame:
-    """A description of each column: what it holds, its number of distinct values and of records without one; and its
-    label, where the file has labels; ``numeric`` marks columns of numbers."""
+    """A description of each column: what it holds, its number of distinct values and the percentage of records without
+    one; its label, where the file has labels; ``shape`` are the bars of a small histogram, the highest of which is 1,
+    and ``numeric`` marks columns of numbers."""
     seen_rows = []
     for name, column in raw.columns.items():
         seen = facts(column, raw.n_records)
         numeric = seen.numeric and not seen.labelled and not seen.looks_like_id
         holds = _words(column, numeric, seen.looks_like_id)
-        seen_rows.append((name, column.about.label, holds, seen.n_distinct, seen.n_missing, numeric))
-    table = pd.DataFrame(seen_rows, columns=["column", "label", "holds", "values", "missing", "numeric"])
+        bars = histogram(column, seen)
+        shape = [round(bar / max(bars), 3) for bar in bars]
+        missing = 100 * seen.n_missing / max(1, raw.n_records)
+        seen_rows.append((name, shape, seen.n_distinct, missing, holds, column.about.label, numeric))
+    named = ["column", "shape", "values", "missing", "holds", "label", "numeric"]
+    table = pd.DataFrame(seen_rows, columns=named)
     return table if (table["label"] != "").any() else table.drop(columns="label")
 
 
@@ -215,7 +220,7 @@ def column_table(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.Dat
     """One row per column of the file: its looks, its decision (none for a column without a use in the plan) and the
     roles of its attribute."""
     of = {column: a for a in plan.attributes for column in a.columns} if plan else {}
-    uses = _uses(plan, raw) if plan else {}
+    used = uses(plan, raw) if plan else {}
     table = []
     for name in raw.names:
         attribute = of.get(name)
@@ -223,17 +228,19 @@ def column_table(raw: RawTable, plan: Plan | None, seen: pd.DataFrame) -> pd.Dat
             roles = [attribute.name in getattr(plan, role) for role in ROLES]
             table.append(("attribute", attribute.name, *roles, MISSING[attribute.on_missing]))
             continue
-        table.append((uses.get(name, "carry" if plan is None else None), "", False, False, False, NONE))
+        table.append((used.get(name, "carry" if plan is None else None), "", False, False, False, NONE))
     named = pd.DataFrame(table, columns=["decision", "attribute", *ROLES, "on_missing"])
     named = named.astype(dict.fromkeys(ROLES, "boolean"))  # the grid lets a mark be cleared, which is none
     return pd.concat([seen.drop(columns="numeric").reset_index(drop=True), named], axis=1)
 
 
-def _uses(plan: Plan, raw: RawTable) -> dict[str, str]:
-    """The decision on each column that no attribute has; a column without a use is not in it."""
+def uses(plan: Plan, raw: RawTable) -> dict[str, str]:
+    """The decision on each column; one without a use is not in it."""
     assigned = assign_columns(plan.data, raw.names)
-    uses = dict.fromkeys(assigned.carried, "carry") | dict.fromkeys(assigned.dropped, "drop")
-    return uses | plan.data.single_uses
+    coded = {column: "attribute" for part in plan.attributes for column in part.columns}
+    return {**dict.fromkeys(assigned.carried, "carry"), **dict.fromkeys(assigned.dropped, "drop"), **coded} | (
+        plan.data.single_uses
+    )
 
 
 def plan_of(edited: pd.DataFrame, before: pd.DataFrame, raw: RawTable, plan: Plan | None) -> Plan | None:
@@ -408,7 +415,10 @@ def _followed(plan: Plan, names: Sequence[str]) -> SpacePlan:
 
 _MANY = 12  # columns from which a filter is offered
 _MOST_PARTS = 5  # columns that number households together
-_A_PAGE = 60  # rows drawn at a time
+_HEIGHT = 460
+_SEEN = ("column", "shape", "values", "missing", "holds", "label")
+_BRIEF = ("column", "shape", "values", "missing", "decision", "keys")
+_MORE = ("swap", "analyse", "attribute", "on_missing", "holds", "label")
 _SETTING = {"decision": "Decision", "keys": "Key", "swap": "Swap", "analyse": "Analyse"}
 
 
@@ -423,28 +433,28 @@ def looks() -> pd.DataFrame:
     return table
 
 
-def table() -> tuple[Plan | None, str | None]:
-    """The table; returns the plan it says and what is wrong with it."""
+def table(*, brief: bool) -> tuple[Plan | None, str | None]:
+    """The table, of few columns where it is ``brief``; returns the plan it says and what is wrong with it."""
     now = state.get()
     raw = now.raw
     assert raw is not None
     before = column_table(raw, now.base, looks())
     many = len(before) > _MANY
     filters = st.container()
-    filtered = _filtered(before) if many else before
-    shown = _paged(filtered)
+    shown = _filtered(before) if many else before
     edited = st.data_editor(
         shown,
         key=f"columns-{now.version}",
         hide_index=True,
         width="stretch",
-        height=min(38 + 35 * max(1, len(shown)), 480),
-        disabled=["column", "label", "holds", "values", "missing"],
+        height=min(38 + 35 * max(1, len(shown)), _HEIGHT),
+        disabled=_SEEN,
+        column_order=[name for name in (*_BRIEF, *_MORE) if name in before and (name in _BRIEF or not brief)],
         column_config=_config(),
         alt="Columns of the file with their decision and roles",
     )
-    merged = before.copy()
-    merged.loc[edited.index, list(edited.columns)] = edited
+    merged, edits = before.copy(), [name for name in before if name not in _SEEN]
+    merged.loc[edited.index, edits] = edited[edits]
     plan, complaint = now.plan, None
     try:
         plan = plan_of(merged, before, raw, now.base)
@@ -453,7 +463,7 @@ def table() -> tuple[Plan | None, str | None]:
     if many:
         with filters:  # drawn last: it counts what the table says now
             _filters(column_table(raw, plan, looks()))
-        _set_all(filtered)
+        _set_all(shown)
     return plan, complaint
 
 
@@ -473,7 +483,7 @@ def _filtered(before: pd.DataFrame) -> pd.DataFrame:
 def _filters(current: pd.DataFrame) -> None:
     """Ask which rows of the table are shown: a name, or decisions and roles, each with the number that has it."""
     now = state.get()
-    left, right = st.columns([3, 9], vertical_alignment="bottom")
+    left, right = st.columns([3, 9])
 
     def renew() -> None:
         # Edits are kept by row number, so other rows need a fresh table.
@@ -485,7 +495,8 @@ def _filters(current: pd.DataFrame) -> None:
         "Find columns",
         value=now.file_view.find,
         key="find-columns",
-        placeholder="part of a name, or *_WT",
+        placeholder="Find a column",
+        label_visibility="collapsed",
         help="part of a name or label, or a pattern for the name such as *_WT",
         on_change=renew,
     )
@@ -508,6 +519,7 @@ def _filters(current: pd.DataFrame) -> None:
         key="find-decisions",
         on_change=renew,
         format_func=groups.__getitem__,
+        label_visibility="collapsed",
     )
 
 
@@ -523,32 +535,6 @@ def _named(before: pd.DataFrame, typed: str) -> pd.Series:
     return named | before["label"].str.contains(typed, case=False, regex=False) if "label" in before else named
 
 
-def _paged(filtered: pd.DataFrame) -> pd.DataFrame:
-    """A page of the rows."""
-    if len(filtered) <= _A_PAGE:
-        return filtered
-    pages = list(range(1, -(-len(filtered) // _A_PAGE) + 1))
-
-    def words(table: int) -> str:
-        rows = filtered["column"].iloc[(table - 1) * _A_PAGE : table * _A_PAGE]
-        return f"{rows.iloc[0]} … {rows.iloc[-1]}"
-
-    def renew() -> None:
-        state.renew()
-
-    table = st.segmented_control(
-        f"Page of {len(filtered)} columns",
-        pages,
-        default=1,
-        key=f"columns-page-{state.get().file_view.find}-{state.get().file_view.groups}",
-        format_func=words,
-        on_change=renew,
-        required=True,
-    )
-    begin = ((table or 1) - 1) * _A_PAGE
-    return filtered.iloc[begin : begin + _A_PAGE]
-
-
 def _set_all(filtered: pd.DataFrame) -> None:
     """Set one mark or decision of every row found."""
     with st.popover(
@@ -559,7 +545,7 @@ def _set_all(filtered: pd.DataFrame) -> None:
         what = st.selectbox("What", tuple(_SETTING), format_func=_SETTING.__getitem__, key="set-what")
         value: object
         if what == "decision":
-            value = st.selectbox("To", tuple(DECISIONS), format_func=_decision_word, key="set-decision")
+            value = st.selectbox("To", tuple(DECISIONS), format_func=decision_word, key="set-decision")
         else:
             value = st.radio("To", (True, False), format_func=lambda on: "yes" if on else "no", key="set-mark")
         if st.button("Set", key="set-all"):
@@ -600,28 +586,31 @@ def _set_one(names: list[str], use: SingleUse) -> None:
 
 def _counted_word(decision: str) -> str:
     """The words for a number of columns: those of an attribute are counted, not the attributes."""
-    return "in attributes" if decision == "attribute" else _decision_word(decision)
+    return "in attributes" if decision == "attribute" else decision_word(decision)
 
 
-def _decision_word(decision: str) -> str:
+def decision_word(decision: str) -> str:
     return {"carry": "carried", "drop": "dropped"}.get(decision, decision)
 
 
 def _config() -> dict[str, Any]:
     column = st.column_config
     return {
-        "column": column.TextColumn("Column", pinned=True, width=140),
-        "label": column.TextColumn("Label", width=150),
-        "holds": column.TextColumn("Holds", width=150),
+        "column": column.TextColumn("Column", pinned=True, width=120),
+        "shape": column.BarChartColumn("Values", help="records by value", width=120, y_min=0, y_max=1, color="primary"),
         "values": column.NumberColumn(
-            "Values", format="localized", help="distinct values, missing ones aside", width=65
+            "Different", format="localized", help="distinct values, missing ones aside", width=70
         ),
-        "missing": column.NumberColumn("Missing", format="localized", help="records without a value", width=70),
+        "missing": column.ProgressColumn(
+            "Missing", format="%.0f %%", min_value=0, max_value=100, help="records without a value", width=90
+        ),
+        "holds": column.TextColumn("Holds", width=150),
+        "label": column.TextColumn("Label", width=150),
         "decision": column.SelectboxColumn(
-            "Decision",
+            "Use",
             options=list(DECISIONS),
             required=True,
-            width=85,
+            width=80,
             help="; ".join(f"{decision}: {meaning}" for decision, meaning in DECISIONS.items()),
         ),
         "attribute": column.TextColumn(

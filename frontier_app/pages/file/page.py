@@ -259,83 +259,111 @@ def work_folder() -> None:
 
 
 _FEW = 12  # columns up to which the table of columns says everything at a glance
+_PARTS = {"columns": "Columns", "roles": "Roles", "levels": "Levels", "households": "Households"}
 
 
 def opened() -> None:
-    """Data are open."""
+    """Data are open: what is to be settled before the next step, beside the columns."""
     now = state.get()
     raw = now.raw
     assert raw is not None
-    left, right = st.columns([3, 3], vertical_alignment="bottom")
-    left.title(raw.source, anchor=False)
-    left.caption(f"{text.plural(raw.n_records, 'record')}, {text.plural(len(raw.names), 'column')}")
-    with right.container(horizontal=True, horizontal_alignment="right"):
+    head = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="heading")
+    left, buttons = head.container(width="content"), head.container(horizontal=True, width="content")
+    counted = f"{text.plural(raw.n_records, 'record')} · {text.plural(len(raw.names), 'column')}"
+    if now.plan is not None and now.plan.lock is not None:
+        plan_status.shown(now.plan)
+    plan, complaint, asked, making = now.plan, None, False, False
+    if plan is None:
+        title = "Mark the columns that are to become attributes"
+        complaint = _unfit(_table())
+    else:
+        title, complaint, asked, making = _parts(plan)
+    plan = state.get().plan
+    with left:
+        st.title(title, anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(markdown("{} · {}", raw.source, counted), width="content")
+            _take_back()
+    with buttons:
         with st.popover("Plan file", icon=":material/description:", key=f"plan-file-open-{now.file_view.turn}"):
             plan_file()
         with st.popover("Codebook", icon=":material/menu_book:"):
             codebook()
         with st.popover("Workspace", icon=":material/folder:"):
             work_folder()
-    if now.plan is not None and now.plan.lock is not None:
-        plan_status.shown(now.plan)
-    counts, last_action = st.container(), st.container()
-    complaint, n_open = _part(now.plan)
-    with counts:
-        _counts(complaint)
-    with last_action:  # after the table, whose edits are actions too
-        _take_back()
-    st.divider()
-    plan = state.get().plan
-    settled = not n_open and plan is not None and len(plan.keys) <= small_cells.MOST_KEYS
-    held = complaint is not None or plan is None or plan_status.stands_in_the_way(plan)
-    # While levels or roles are made, the next step is to use them.
-    making = state.get().file_view.part in ("levels", "roles", "households")
-    elements.go("threat", "Next: intruder and uses", primary=settled and not held and not making, disabled=held)
+        held = complaint is not None or plan is None or plan_status.stands_in_the_way(plan)
+        settled = not asked and not making and plan is not None and len(plan.keys) <= small_cells.MOST_KEYS
+        elements.go("threat", "Next: intruder and uses", primary=settled and not held, disabled=held)
+    questions.again()
     elements.offer()
 
 
 def _take_back() -> None:
     """The last decision, and the way back."""
     done = state.get().actions
-    if not done:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
+    if done:
         st.caption(markdown(":material/check: Done: {}.", done[0].done), width="content")
         if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
             actions.take_back()
             st.rerun()
 
 
-def _part(plan: Plan | None) -> tuple[str | None, int]:
-    """The part of the page that is looked at; returns what is wrong with the plan as it is edited, and how many
-    suggestions and warnings are open."""
-    now = state.get()
-    raw = now.raw
+def _parts(plan: Plan) -> tuple[str, str | None, bool, bool]:
+    """The questions and the part of the page that is looked at; returns the title, what is wrong with the plan as it is
+    edited, whether something is asked, and whether the next step is in the part."""
+    raw = state.get().raw
     assert raw is not None
-    if plan is None:
-        return _table(), 0
     found = plan_status.open_ones(plan)
     if any(isinstance(mismatch, Clash) and not mismatch.attribute for mismatch in found):
-        questions.fit(plan, found)  # nothing else can be said about columns whose uses contradict each other
-        return None, len(found)
+        # nothing else can be said about columns whose uses contradict each other
+        return (
+            "The plan contradicts itself",
+            None,
+            questions.table(plan, questions.questions(plan, found, fits=False)),
+            True,
+        )
+    fits = not plan_status.stands_in_the_way(plan)
     with st.spinner("Looking at how the columns hang together…", show_time=False):
-        n_open = len(questions.open_ones(plan))
-        warnings = questions.open_warnings(plan)
+        asked = questions.questions(plan, found, fits=fits)
     asks = plan_fields.asks_for_places(plan)
-    names = {
-        **({"fit": f"Does not fit ({len(found)})"} if found else {}),
-        "roles": "Roles",
-        "suggestions": f"Suggestions ({n_open})",
-        "warnings": f"Warnings ({len(warnings)})",
-        "columns": f"Columns ({len(raw.names)})",
-        "levels": "Levels",
-        **({"households": f"Households ({int(asks)})"} if plan_fields.concerns(plan) else {}),
-    }
-    fitting = _fitting(plan, n_open, bool(warnings), asks)
+    names = {name: words for name, words in _PARTS.items() if name != "households" or plan_fields.concerns(plan)}
+    if "households" in names:
+        names["households"] = f"Households ({int(asks)})"
+    part = _shown_part(names, _fitting(plan, fits, bool(asked), asks))
+    if part == "columns":
+        left, right = st.columns([1, 1], gap="medium") if asked else (st.container(), None)
+        with left:
+            complaint = _table(brief=bool(asked))
+        if right is not None:
+            with right.container(key="wide"):
+                asked = asked if questions.table(plan, asked) else []
+        return _title(plan, len(asked), asks, fits), _unfit(complaint), bool(asked) or asks, False
+    if part == "roles":
+        columns.roles(plan)
+    elif part == "households":
+        plan_fields.inputs(plan, "file")
+    else:
+        levels.page(plan)
+    return _title(plan, len(asked), asks, fits), None, bool(asked) or asks, True
+
+
+def _title(plan: Plan, n: int, asks: bool, fits: bool) -> str:
+    """The finding: what is to be settled before the next step."""
+    if not fits:
+        return f"The plan and this file differ in {text.plural(n, 'place')}"
+    if len(plan.keys) > small_cells.MOST_KEYS:
+        return "What may an intruder know?"
+    if n or asks:
+        return f"{text.plural(n + asks, 'suggestion')} before the next step"
+    return f"{text.plural(len(plan.names), 'attribute')} of the file can be protected"
+
+
+def _shown_part(names: dict[str, str], fitting: str) -> str:
+    """The part that is looked at, as a switch says."""
+    now = state.get()
     shown = now.file_view.part or fitting
-    if shown not in names:  # what did not fit does now
-        now = state.show_part(None)
-        shown = fitting
+    if shown not in names:
+        now, shown = state.show_part(None), fitting
     if now.file_view.part is None:
         state.set_file_view(part=shown)
     key = f"file-part-{now.file_view.turn}"
@@ -345,65 +373,37 @@ def _part(plan: Plan | None) -> tuple[str | None, int]:
         state.set_file_view(part=state.input_value(key))
         state.renew()
 
-    picked = elements.switch("What to settle", names, shown, key, chosen)
-    if picked == "columns":
-        return _table(), n_open + len(warnings)
-    if picked == "fit":
-        questions.fit(plan, found)
-    elif picked == "suggestions":
-        questions.proposals(plan)
-    elif picked == "warnings":
-        questions.warnings(plan, warnings, n_open)
-    elif picked == "roles":
-        columns.roles(plan)
-    elif picked == "households":
-        plan_fields.inputs(plan, "file")
-    else:
-        levels.page(plan)
-    return None, n_open + len(warnings) + asks
+    return elements.switch("What to settle", names, shown, key, chosen)
 
 
-def _fitting(plan: Plan, n_open: int, warned: bool, asks: bool) -> str:
+def _fitting(plan: Plan, fits: bool, asked: bool, asks: bool) -> str:
     """The part that is shown first, by what is open."""
     raw = state.get().raw
     assert raw is not None
-    if plan_status.stands_in_the_way(plan):
-        return "fit"
     # Roles first: what is asked about columns that nobody tabulates need not be decided.
-    if len(raw.names) > _FEW and len(plan.keys) > small_cells.MOST_KEYS:
+    if fits and len(raw.names) > _FEW and len(plan.keys) > small_cells.MOST_KEYS:
         return "roles"
-    if n_open:
-        return "suggestions"
-    return "households" if asks else "warnings" if warned else "columns"
+    return "households" if fits and asks and not asked else "columns"
 
 
-def _table() -> str | None:
-    plan, complaint = columns.table()
+def _table(*, brief: bool = False) -> str | None:
+    plan, complaint = columns.table(brief=brief)
     if complaint is not None or plan is not None:
         plan_status.keep(plan if complaint is None else None)
     return complaint
 
 
-def _counts(complaint: str | None) -> None:
-    """Live counts of the table that the keys span, or what is wrong."""
-    if complaint:
-        elements.show_error(complaint)
-        return
+def _unfit(complaint: str | None) -> str | None:
+    """What is wrong with the plan as it is edited, or keeps the file from being coded by it; it is shown."""
     plan = state.get().plan
-    if plan is None:
-        st.info("Mark the columns that are to become attributes.", icon=":material/info:")
-        return
-    if plan_status.stands_in_the_way(plan):
-        st.warning(
-            "The plan does not fit this file yet. What differs is listed below, each with the ways to settle it.",
-            icon=":material/difference:",
-        )
-        return
-    try:
-        actions.coded()
-        small_cells.live(plan)
-    except EngineError as error:
-        elements.show_error(error)
+    if complaint is None and plan is not None and not plan_status.stands_in_the_way(plan):
+        try:
+            actions.coded()
+        except EngineError as error:
+            complaint = text.error_text(error)
+    if complaint is not None:
+        elements.show_error(complaint)
+    return complaint
 
 
 if state.get().raw is not None:

@@ -21,11 +21,14 @@ from engine.plan.columns import (
     Partition,
     SearchableColumn,
     _are_years,
+    facts,
     find_columns,
+    histogram,
     likeliest_first,
     searchable,
 )
 from engine.plan.samples import load
+from tests.engine.proposals import table_of
 
 
 @cache
@@ -124,3 +127,19 @@ def test_a_column_can_be_an_attribute_by_its_values(
     n_distinct: int, numeric: bool, looks_like_id: bool, labelled: bool, can: bool
 ) -> None:
     assert Facts(n_distinct, 0, numeric, looks_like_id, labelled).categorical is can
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        (["10", "9", "9", "."] * 3, [6, 3]),
+        (["b", "a", "a", None] * 3, [6, 3]),
+        ([str(i) for i in range(48) for _ in range(2)], [4] * 24),
+        ([f"v{i}" for i in range(30) for _ in range(1 + i)], list(range(30, 6, -1))),
+        ([f"c{i}" for i in range(60)], []),
+        ([None] * 9, []),
+    ],
+)
+def test_a_histogram_counts_records_in_the_order_of_the_values(values: list[str | None], bars: list[int]) -> None:
+    column = table_of(x=values).columns["x"]
+    assert histogram(column, facts(column, len(values))) == bars

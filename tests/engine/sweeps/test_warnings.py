@@ -229,10 +229,10 @@ def test_every_remedy_makes_its_warning_go() -> None:
     plan = plan_from_toml(PLAN)
     warnings = _warnings(plan)
     assert [_labels(plan, warning) for warning in warnings] == [
-        ["Drop case", "case is the id"],
-        ["Drop pay", "pay is the weight"],
-        ["Count age by the values of age"],
-        ["Let them move as one block", "Drop group", "Drop age"],
+        ["not released", "id"],
+        ["not released", "survey weight"],
+        ["counted by the values of age"],
+        ["one block", "group not released", "age not released"],
     ]
     for warning in warnings:
         for remedy in remedies(warning, plan, RAW):
@@ -242,11 +242,19 @@ def test_every_remedy_makes_its_warning_go() -> None:
     assert weighted.data.weight == "pay" and "pay" not in weighted.data.carry
 
 
+def test_a_column_named_like_a_weight_may_first_of_all_be_the_weight() -> None:
+    columns = dict(RAW.columns, wt=replace(RAW.columns["pay"], name="wt"))
+    raw = replace(RAW, columns=columns)
+    plan = plan_from_toml(PLAN.replace('"pay"', '"pay", "wt"'))
+    warning = next(one for one in _warnings(plan, raw) if "'wt'" in one.what)
+    assert [remedy.label for remedy in remedies(warning, plan, raw)] == ["survey weight", "not released"]
+
+
 def test_a_finer_column_of_a_block_is_dropped_and_one_that_makes_the_levels_hands_them_over() -> None:
     block = PLAN.replace('cut = [30]\n[[attribute]]\nname = "group"', 'columns = ["age", "group"]\nview = ["group"]')
     plan = plan_from_toml(block)
     warning = next(w for w in _warnings(plan) if "is counted by" in w.what)
-    assert _labels(plan, warning) == ["Drop age", "Count age by the values of age"]
+    assert _labels(plan, warning) == ["age not released", "counted by the values of age"]
     dropped = remedies(warning, plan, RAW)[0].plan
     assert dropped.attributes[0].columns == ("group",) and "age" in dropped.data.drop
     exact = remedies(warning, plan, RAW)[1].plan
@@ -263,4 +271,4 @@ def test_a_finer_column_of_a_block_is_dropped_and_one_that_makes_the_levels_hand
 def test_a_remedy_that_the_plan_does_not_allow_is_left_out() -> None:
     plan = plan_from_toml(PLAN + '[[table]]\nname = "t"\nattributes = ["group", "sex"]\n')
     warning = next(w for w in _warnings(plan) if "decides" in w.what)
-    assert _labels(plan, warning) == ["Drop age"], "a table names 'group'"
+    assert _labels(plan, warning) == ["age not released"], "a table names 'group'"

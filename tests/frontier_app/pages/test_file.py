@@ -32,7 +32,7 @@ from tests.streamed_sources import records, write_source
 def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     assert not made.exception and not made.error
-    assert made.title[0].value == "people.csv"
+    assert "people.csv · 240 records" in words_of(made)
     assert (
         workspace_of(made).about["data"] == str(tmp_path / "people.csv")
         and not (workspace_of(made).folder / "data").exists()
@@ -40,7 +40,7 @@ def test_a_path_is_opened_and_stands_in_no_address(tmp_path: Path) -> None:
     assert str(tmp_path) not in str(dict(made.query_params)) and str(tmp_path) not in plan_to_toml(plan_of(made))
     again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
-    assert again.run().title[0].value == "people.csv"
+    assert "people.csv · 240 records" in words_of(again.run())
     assert again.session_state["frontier"].owner
 
 
@@ -55,7 +55,7 @@ def test_a_file_with_a_name_that_no_format_holds_is_opened_under_a_clean_one_by_
     assert made.session_state["frontier"].raw.names[1] == "age" and "age" in plan_of(made).names
     again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
-    assert again.run().title[0].value == "people.csv" and "--clean-names" in workspace_of(made).reading
+    assert "people.csv · 240 records" in words_of(again.run()) and "--clean-names" in workspace_of(made).reading
 
 
 @pytest.mark.slow
@@ -63,8 +63,7 @@ def test_a_small_folder_of_parts_is_opened_as_a_file(tmp_path: Path) -> None:
     folder = write_source(tmp_path, "parquet folder", records(100).drop_columns(["note"]), [10])
     made = open_file(folder)
     assert not made.exception and not made.error
-    assert made.title[0].value == "people"
-    assert "100 records" in words_of(made)
+    assert "people · 100 records" in words_of(made)
 
 
 def test_without_the_owners_address_no_path_is_read(tmp_path: Path) -> None:
@@ -118,7 +117,7 @@ def test_what_cannot_be_opened_is_said_and_nothing_is_left_behind(
 def test_what_is_on_the_page_belongs_to_its_present_inputs(tmp_path: Path) -> None:
     """A file given to an input of a version that the next run no longer draws would be lost."""
     made = open_file(people(tmp_path))
-    for part in ("columns", "levels", "roles", "suggestions"):
+    for part in ("columns", "levels", "roles"):
         version = made.session_state["frontier"].version
         assert any(box.key == f"sure-{version}" for box in made.checkbox), f"before {part}"
         to_part(made, part)
@@ -129,7 +128,7 @@ def test_looking_at_pages_is_no_action(tmp_path: Path) -> None:
     made = open_file(people(tmp_path))
     for page in ("threat", "candidates", "data"):
         to_page(made, page)
-    for part in ("columns", "levels", "roles", "suggestions"):
+    for part in ("columns", "levels", "roles"):
         to_part(made, part)
     assert made.session_state["frontier"].actions == ()
 
@@ -207,4 +206,4 @@ def test_a_study_takes_the_data_that_it_was_made_on_and_no_other(
     assert any("was made on other data" in error.value for error in made.error) and at.about["data"] is None
     press(made, "add-sample")
     assert not made.exception and not made.error and at.about["data"] == "czech"
-    assert made.title[0].value == "czech"
+    assert "czech · 1,841 records" in words_of(made)

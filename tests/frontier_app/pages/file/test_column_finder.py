@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from datasets.make_survey import survey
 from frontier_app.session import loading
 from tests.frontier_app.conftest import APP, launched
+from tests.frontier_app.file_page import answer, asked, to_part
 
 
 @pytest.fixture
@@ -44,10 +45,10 @@ def test_any_column_is_found_and_added_to_a_role_or_says_why_not(opened: AppTest
 
 
 @pytest.mark.slow
-def test_a_column_of_a_block_takes_the_place_of_the_blocks_name(opened: AppTest) -> None:
-    switch = next(group for group in opened.button_group if str(group.key).startswith("file-part"))
-    made = switch.set_value("suggestions").run()
-    made = made.button(key="all-suggestions").click().run()
+def test_a_column_of_a_block_takes_the_place_of_the_blocks_name(
+    opened: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = answer(to_part(opened, "columns"), monkeypatch)
     switch = next(group for group in made.button_group if str(group.key).startswith("file-part"))
     made = _find(switch.set_value("roles").run(), "occ")
     made.button(key="found-keys-occ").click().run()
@@ -79,12 +80,13 @@ def test_a_column_that_is_not_offered_leads_to_where_that_is_mended(
 
 
 @pytest.mark.slow
-def test_one_pass_accepts_all_suggestions_and_is_taken_back_as_one(opened: AppTest) -> None:
-    switch = next(group for group in opened.button_group if str(group.key).startswith("file-part"))
-    made = switch.set_value("suggestions").run()
+def test_one_pass_applies_all_that_is_certain_and_is_taken_back_as_one(
+    opened: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = to_part(opened, "columns")
     before = made.session_state["frontier"].plan
-    made.button(key="all-suggestions").click().run()
+    made = answer(made, monkeypatch)
     assert not made.exception and not made.error
-    assert not any(str(b.key).startswith(("all-", "accept-")) for b in made.button)
+    assert "one block" not in {row[2] for row in asked(made).values()}
     made.button(key="undo").click().run()
     assert made.session_state["frontier"].plan == before

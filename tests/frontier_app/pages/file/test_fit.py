@@ -13,8 +13,8 @@ from engine.data.io.readers import read_table
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
 from frontier_app.pages.file import columns
 from tests.frontier_app.conftest import to_page
-from tests.frontier_app.elements import has_button, press
-from tests.frontier_app.file_page import open_file, plan_of
+from tests.frontier_app.elements import press
+from tests.frontier_app.file_page import answer, asked, next_may_be_opened, open_file, plan_of
 
 ROWS = [("fm"[i % 2], str(1 + i % 3), f"n{i % 4}", "xy"[i % 7 % 2]) for i in range(120)]
 
@@ -51,66 +51,56 @@ def with_plan(made: AppTest, toml: str) -> AppTest:
     return made.run()
 
 
-def words(made: AppTest) -> str:
-    return "\n".join(str(part.value) for kind in (made.markdown, made.caption, made.warning) for part in kind)
-
-
-def next_button(made: AppTest) -> bool:
-    """Whether the next page may be opened."""
-    return not next(button for button in made.button if str(button.key).startswith("go-threat-")).disabled
-
-
 @pytest.mark.slow
-def test_all_that_differs_stands_on_the_page_and_is_settled_there(tmp_path: Path, last_plan: Plan) -> None:
-    made = opened(tmp_path, last_plan)
+def test_all_that_differs_stands_on_the_page_and_is_settled_there(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(tmp_path, replace(last_plan, data=replace(last_plan.data, carry=("old",))))
     assert not made.exception and not made.error
-    assert "The plan does not fit this file yet" in words(made) and not next_button(made)
-    for sentence in (
-        "Column 'note' (attribute 'note') is not in the data.",
-        "Column 'pet' of the data has no use in the plan.",
-        "Attribute 'job' has a level '4'",
-        "Attribute 'job' has a code '-9'",
-    ):
-        assert sentence in words(made)
-    for key in ("absent:note-drop", "new:pet-drop", "level:job:4-level", "code:job:-9-missing"):
-        press(made, f"fit-{key}")
-        assert not made.exception and not made.error
+    assert made.title[0].value == "The plan and this file differ in 5 places" and not next_may_be_opened(made)
+    sentences = " ".join(row[-1] for row in asked(made).values())
+    for sentence in ("Column 'pet' of the data has no use in the plan.", "Attribute 'job' has a level '4'"):
+        assert sentence in sentences
+    answers = {"note": "Take it out of the plan", "old": "", "pet": "Drop it", "job": ""}
+    made = answer(made, monkeypatch, answers)
+    assert not made.exception and not made.error
     plan = plan_of(made)
     assert plan.names == ("sex", "job", "region") and plan.data.drop == ("pet",) and plan.data.carry == ()
     assert plan.attributes[1].levels == ("1", "2", "3", "4") and plan.attributes[1].missing == ("-9",)
-    assert next_button(made) and "does not fit this file" not in words(made)
-    assert not any(str(button.key).startswith("fit-") for button in made.button)
+    assert next_may_be_opened(made) and "differ" not in made.title[0].value
 
 
-@pytest.mark.slow
-def test_each_step_can_be_taken_back(tmp_path: Path, last_plan: Plan) -> None:
-    made = opened(tmp_path, last_plan)
-    press(made, "fit-new:pet-carry")
-    assert plan_of(made).data.carry == ("pet",)
-    press(made, "undo")
-    assert plan_of(made) == last_plan and has_button(made, "fit-new:pet-carry")
+def test_an_answer_that_a_column_cannot_have_is_said_with_those_that_it_can(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = answer(opened(tmp_path, last_plan), monkeypatch, {"note": "", "pet": "It means missing"})
+    assert "no answer for pet, which can be: Drop it" in made.error[0].value
+    assert "note" not in plan_of(made).names and plan_of(made).data.drop == ()
 
 
-def test_a_code_is_mapped_and_a_column_renamed_from_a_list(tmp_path: Path, last_plan: Plan) -> None:
-    made = opened(tmp_path, last_plan)
-    made.selectbox(key="fit-target-level:job:4-merge").set_value("3").run()
-    press(made, "fit-use-level:job:4-merge")
-    assert ("3", ("3", "4")) in plan_of(made).attributes[1].merge
-    press(made, "fit-use-absent:note-rename")
+def test_a_column_that_probably_has_a_new_name_is_asked_about_once(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "new.csv", "sex,job,notes,region", ROWS)
+    made = with_plan(open_file(tmp_path / "new.csv"), plan_to_toml(last_plan))
+    assert {column: row[2] for column, row in asked(made).items()} == {"note": "It is now called notes"}
+    made = answer(made, monkeypatch)
     (note,) = [part for part in plan_of(made).attributes if part.name == "note"]
-    assert note.columns == ("pet",)
+    assert note.columns == ("notes",) and not {"note", "notes"} & set(asked(made))
+    made = press(made, "undo")
+    assert plan_of(made) == last_plan and asked(made)
 
 
 @pytest.mark.slow
-def test_levels_that_nobody_has_stand_in_nobodys_way_and_may_be_kept(tmp_path: Path, last_plan: Plan) -> None:
+def test_levels_that_nobody_has_stand_in_nobodys_way_and_may_be_kept(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [(sex, "1" if job == "3" else job, region, note) for sex, job, note, region in ROWS]
     made = opened(tmp_path, plan_to_toml(last_plan).replace('"note"', '"pet"'), rows)
-    assert next_button(made) and not made.error
-    switch = next(group for group in made.button_group if str(group.key).startswith("file-part"))
-    switch.set_value("fit").run()
-    assert "has 1 level ('3') in the plan but not in the data" in words(made)
-    press(made, "fit-unused:job-keep")
-    assert not made.exception and not has_button(made, "fit-unused:job-keep")
+    assert next_may_be_opened(made) and not made.error
+    assert "has 1 level ('3') in the plan but not in the data" in asked(made)["job"][-1]
+    made = answer(made, monkeypatch, {"job": ""})
+    assert not made.exception and "job" not in asked(made)
     assert plan_of(made).attributes[1].levels == ("1", "2", "3")
 
 
@@ -130,12 +120,15 @@ def test_columns_without_a_use_are_not_carried_by_an_edit_of_the_table(tmp_path:
     assert note == last_plan.attributes[2] and "note" in plan.keys
 
 
-def test_uses_that_contradict_each_other_are_no_dead_end(tmp_path: Path, last_plan: Plan) -> None:
+def test_uses_that_contradict_each_other_are_no_dead_end(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = replace(last_plan.data, carry=("p*",), drop=("*t",))
     made = opened(tmp_path, replace(last_plan, data=data))
-    assert not made.exception and "matches a pattern under carry and one under drop" in words(made)
-    press(made, "fit-clash-drop")
-    assert not made.exception and "pet" in plan_of(made).data.drop and has_button(made, "fit-absent:note-drop")
+    (row,) = asked(made).items()
+    assert not made.exception and "matches a pattern under carry and one under drop" in row[1][-1]
+    made = answer(made, monkeypatch, {row[0]: "Drop such columns"})
+    assert not made.exception and "pet" in plan_of(made).data.drop and "note" in asked(made)
 
 
 @pytest.mark.parametrize("page", ["threat", "candidates"])
@@ -147,24 +140,24 @@ def test_no_page_ends_in_a_dead_end(tmp_path: Path, last_plan: Plan, page: str) 
 
 
 @pytest.mark.slow
-def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(tmp_path: Path, last_plan: Plan) -> None:
+def test_new_columns_that_only_a_pattern_covers_are_decided_all_at_once(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",), seen=("job", "note"))
-    plan = Plan(data)
-    made = opened(tmp_path, plan)
-    assert any("name column 'pet', and only a pattern says that it is carried" in m.value for m in made.markdown)
+    made = opened(tmp_path, Plan(data))
+    assert "name column 'pet', and only a pattern says that it is carried" in asked(made)["pet"][-1]
     assert made.session_state["frontier"].plan.data.seen == ("job", "note")
-    press(made, "fit-all-new-drop")
+    made = answer(made, monkeypatch, {"region": "", "pet": ""})
     assert not made.exception and {"region", "pet"} <= set(plan_of(made).data.drop)
-    assert not any("only a pattern" in m.value for m in made.markdown)
 
 
 @pytest.mark.slow
-def test_a_plan_written_by_hand_asks_for_a_decision_on_what_its_patterns_cover(tmp_path: Path, last_plan: Plan) -> None:
-    plan = Plan(replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",)))
-    made = opened(tmp_path, plan)
+def test_a_plan_written_by_hand_asks_for_a_decision_on_what_its_patterns_cover(
+    tmp_path: Path, last_plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = opened(tmp_path, Plan(replace(last_plan.data, attributes=last_plan.data.attributes[:1], carry=("*",))))
     assert not made.exception and plan_of(made).data.seen == ()
-    for name in ("region", "pet", "job"):
-        assert any(f"name column '{name}', and only a pattern says" in m.value for m in made.markdown), name
-    press(made, "fit-all-new-carry")
+    assert set(asked(made)) == {"region", "pet", "job"}
+    made = answer(made, monkeypatch, dict.fromkeys(asked(made), "Carry it"))
     assert not made.exception and {"region", "pet", "job"} <= set(plan_of(made).data.carry)
-    assert not any("only a pattern" in m.value for m in made.markdown)
+    assert not any("only a pattern" in row[-1] for row in asked(made).values())

@@ -12,10 +12,12 @@ from datasets.make_survey import survey
 from engine.data.io.readers import read_table
 from engine.plan import TablePlan, first_plan
 from engine.plan.entries import ColumnPlan
-from frontier_app.pages.file import columns
+from frontier_app.pages.file import columns, questions
 from tests.frontier_app.conftest import APP, to_page
 from tests.frontier_app.elements import press
 from tests.frontier_app.file_page import (
+    answer,
+    asked,
     button_key,
     click,
     open_file,
@@ -28,44 +30,43 @@ from tests.frontier_app.file_page import (
 
 
 @pytest.mark.slow
-def test_suggestions_are_accepted_a_kind_at_a_time_and_taken_back(tmp_path: Path) -> None:
+def test_what_is_ticked_is_applied_by_one_button_and_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = open_file(people(tmp_path))
-    assert "decides" in words_of(_kind(made, "block"))
+    assert asked(made)["age +1"][:3] == ("decides agegrp", "2 columns", "one block")
     before = plan_of(made)
-    made.button(key=button_key(made, "accept-block:age")).click().run()
+    made = answer(made, monkeypatch, {"age +1": ""})
     assert not made.exception and not made.error
     block = next(a for a in plan_of(made).attributes if "agegrp" in a.columns)
-    assert set(block.columns) == {"age", "agegrp"}
-    assert "1 block accepted" in words_of(made)
+    assert set(block.columns) == {"age", "agegrp"} and "age +1" not in asked(made)
+    assert "Done: 1 answer applied" in words_of(made)
     made.button(key="undo").click().run()
     assert plan_of(made) == before and not any(b.key == "undo" for b in made.button)
+    made = answer(made, monkeypatch)
+    assert "one block" not in {row[2] for row in asked(made).values()}, "what is certain is ticked"
 
 
-def _kind(made: AppTest, kind: str) -> AppTest:
-    group = next(g for g in made.button_group if str(g.key).startswith("proposal-kind"))
-    return group.set_value(kind).run()
-
-
-def test_a_declined_suggestion_stays_away_until_it_is_asked_for(tmp_path: Path) -> None:
-    made = _kind(open_file(people(tmp_path)), "skip")
-    made.button(key=button_key(made, "decline-skip:job")).click().run()
+def test_what_is_left_as_it_is_stays_away_until_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = answer(open_file(people(tmp_path)), monkeypatch, {"job +1": questions.LEAVE})
     (declined,) = workspace_of(made).about["declined"]
-    assert declined.startswith("skip:job")
+    assert declined.startswith("skip:job") and "job +1" not in asked(made)
     again = AppTest.from_file(str(APP), default_timeout=300)
     again.query_params["w"] = workspace_of(made).token
-    again.run()
-    assert not any(str(b.key).startswith("accept-skip:job") for b in again.button)
-    click(again, "Look again at the 1 declined")
-    assert workspace_of(again).about["declined"] == []
+    assert "job +1" not in asked(again.run())
+    press(again, "ask-again")
+    assert workspace_of(again).about["declined"] == [] and "job +1" in asked(again)
 
 
 @pytest.mark.slow
-def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path) -> None:
+def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = open_file(people(tmp_path))
     first = plan_of(made)
-    _kind(made, "block").button(key=button_key(made, "accept-block:age")).click().run()
+    made = answer(made, monkeypatch, {"age +1": ""})
     accepted = plan_of(made)
-    _kind(made, "skip").button(key=button_key(made, "decline-skip:job")).click().run()
+    made = answer(made, monkeypatch, {"job +1": questions.LEAVE})
     to_page(made, "threat")
     keys = next(box for box in made.multiselect if str(box.key).startswith("threat-keys"))
     keys.set_value(["sex", "job"]).run()
@@ -74,57 +75,50 @@ def test_one_action_is_taken_back_whichever_control_did_it(tmp_path: Path) -> No
     assert "Done: 2 attributes are not known to an intruder." in words_of(made)
     press(made, "undo")
     assert plan_of(made) == accepted and workspace_of(made).about["declined"]
-    assert "Done: 1 skip pattern declined." in words_of(made)
+    assert "Done: 1 question left as it is." in words_of(made)
     press(made, "undo")
     assert plan_of(made) == accepted and not workspace_of(made).about["declined"]
-    assert "Done: 1 block accepted." in words_of(made)
+    assert "Done: 1 answer applied." in words_of(made)
     press(made, "undo")
     assert plan_of(made) == first and not any(b.key == "undo" for b in made.button)
 
 
 @pytest.mark.slow
-def test_a_warning_about_a_column_is_mended_on_the_page(tmp_path: Path) -> None:
+def test_a_warning_about_a_column_is_mended_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = open_file(people(tmp_path))
     to_page(made, "threat")
     assert any("Tells records apart" in str(box.value) and "'pay'" in str(box.value) for box in made.warning)
     press(made, "mend-under-file")
     to_page(made, "data")
-    assert "Column 'pay' is carried and differs in 240 of 240 records" in words_of(made)
-    press(made, "mend-1-warning:pay")
-    assert plan_of(made).data.weight == "pay" and "Done: pay is the weight." in words_of(made)
-    assert not any("warning:pay" in str(button.key) for button in made.button)
-    press(made, "mend-0-warning:age:agegrp")
-    assert any(set(part.columns) == {"age", "agegrp"} for part in plan_of(made).attributes)
+    assert asked(made)["pay"][:3] == ("may be a weight", "carried", "survey weight")
+    made = answer(made, monkeypatch, {"pay": questions.LEAVE})
+    found, now, to, why = asked(made)["pay"]
+    assert (found, now, to) == ("240 different values", "released", "not released")
+    assert "Column 'pay' is carried and differs in 240 of 240 records" in why
+    made = answer(made, monkeypatch, {"pay": "survey weight"})
+    assert plan_of(made).data.weight == "pay" and "pay" not in asked(made)
 
 
 @pytest.mark.slow
-def test_a_warning_can_be_lived_with_unless_it_bars_the_bundle(tmp_path: Path) -> None:
-    made = to_part(open_file(people(tmp_path)), "warnings")
-    assert not any(str(button.key) == "leave-warning:age:agegrp" for button in made.button)
-    press(made, "leave-warning:pay")
-    assert not any("warning:pay" in str(button.key) for button in made.button)
-    assert "Done: 1 warning left as it is." in words_of(made)
+def test_a_warning_can_be_lived_with_unless_it_bars_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = answer(open_file(people(tmp_path)), monkeypatch, {"age +1": questions.LEAVE, "pay": questions.LEAVE})
+    made = answer(made, monkeypatch, {"pay": questions.LEAVE})
+    assert "pay" not in asked(made) and asked(made)["age"][2] == "one block"
+    made = answer(made, monkeypatch, {"age": questions.LEAVE})
+    assert "is no answer for age" in made.error[0].value and "age" in asked(made)
 
 
-def test_while_warnings_are_open_the_blue_button_leaves_all_that_may_be_or_mends_the_first(tmp_path: Path) -> None:
-    made = to_part(open_file(people(tmp_path)), "warnings")
-    blue = [button for button in made.button if button.proto.type == "primary"]
-    assert len(blue) == 1
-    while blue and str(blue[0].key).startswith(("leave", "mend")):
-        press(made, str(blue[0].key))
-        blue = [button for button in made.button if button.proto.type == "primary"]
-        assert len(blue) == 1 and not made.exception
-    press(made, str(blue[0].key))
-    assert made.session_state["frontier"].file_view.part == "suggestions"
-
-
-def test_all_warnings_that_may_be_are_left_so_by_the_blue_button(tmp_path: Path) -> None:
-    rows = "".join(f"{'ab'[i % 2]},{1000.5 + 13 * i},{700.5 + 11 * (i * 7 % 240)}\n" for i in range(240))
-    (tmp_path / "amounts.csv").write_text("sex,wage,rent\n" + rows, encoding="utf-8")
-    made = to_part(open_file(tmp_path / "amounts.csv"), "warnings")
-    assert [b.label for b in made.button if b.proto.type == "primary"] == ["Leave all 2 so"]
-    press(made, "leave-all")
-    assert "Done: 2 warnings left as they are." in words_of(made)
+def test_the_blue_button_is_the_next_step_until_nothing_is_asked(tmp_path: Path) -> None:
+    made = open_file(people(tmp_path))
+    pressed: list[str] = []
+    while len(pressed) < 9:
+        (blue,) = [button for button in made.button if button.proto.type == "primary"]
+        pressed.append(str(blue.key).split("-")[0])
+        if pressed[-1] == "go":
+            break
+        press(made, str(blue.key))
+        assert not made.exception
+    assert pressed[0] == "apply" and "leave" in pressed and pressed[-1] == "go"
 
 
 @pytest.mark.slow
@@ -218,19 +212,18 @@ def test_from_300_columns_to_a_plan_in_few_decisions(tmp_path: Path, monkeypatch
     made = open_file(tmp_path / "survey.sav")
     decisions = 1
     assert not made.exception and not made.error
-    assert any("283 keys" in w.value or "keys. Nobody knows" in w.value for w in made.warning)
+    assert made.title[0].value == "What may an intruder know?"
     chosen = ["region", "agegrp", "sex", "race4", "marital3"]
     _list(made, "keys").set_value(chosen)
     decisions += len(chosen)
     click(made, "Use these roles")
     decisions += 1
-    while accept := [b for b in made.button if b.label.startswith("Accept")]:
-        assert [b.label for b in made.button if b.proto.type == "primary"] == [accept[0].label], "one blue button"
-        accept[0].click().run()
-        decisions += 1
-        assert not made.exception and not made.error
+    made = answer(made, monkeypatch)
+    decisions += 1
+    assert not made.exception and not made.error
+    to_part(made, "households")
     assert "households of 2.4 persons on average" in words_of(made), "what comes next is shown"
-    assert decisions <= 15
+    assert decisions <= 8
     assert plan_of(made).keys == tuple(chosen) and len(plan_of(made).names) == len(chosen)
     assert plan_of(made).data.id and plan_of(made).data.weight
     made = to_part(made, "columns")
@@ -245,18 +238,18 @@ def odd_names(tmp_path: Path) -> Path:
     return tmp_path / "odd.csv"
 
 
-def test_names_that_no_measure_can_hold_are_replaced_by_one_click(odd_names: Path) -> None:
+def test_names_that_no_measure_can_hold_are_replaced_by_one_click(
+    odd_names: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = open_file(odd_names)
     before = plan_of(made)
     assert before.names == ("sex", "job, main", "rooms [n]")
-    to_part(made, "suggestions")
     assert "which holds one of" in words_of(made) and "in the release and its codebook too" in words_of(made)
-    press(made, "accept-name:job, main")
-    assert plan_of(made).names == ("sex", "job_main", "rooms [n]") and "Done: 1 name accepted." in words_of(made)
+    made = answer(made, monkeypatch, {"job, main": ""})
+    assert plan_of(made).names == ("sex", "job_main", "rooms [n]")
     press(made, "undo")
     assert plan_of(made) == before
-    to_part(made, "suggestions")
-    press(made, "all-suggestions")
+    made = answer(made, monkeypatch)
     plan = plan_of(made)
     assert plan.names == ("sex", "job_main", "rooms_n") == plan.keys
     assert [part.columns for part in plan.attributes] == [("sex",), ("job, main",), ("rooms [n]",)]
@@ -290,16 +283,16 @@ def test_an_attribute_of_a_declared_table_is_renamed_in_the_table_of_columns(odd
 
 
 @pytest.mark.slow
-def test_numbers_that_can_be_read_in_two_ways_are_decided_by_a_button(tmp_path: Path) -> None:
+def test_numbers_that_can_be_read_in_two_ways_are_decided_by_a_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "pay.csv"
     path.write_text("sex;pay\n" + "".join(f"{'fm'[i % 2]};{1000 + 7 * i:,}\n" for i in range(120)))
     made = open_file(path)
-    keys = [str(button.key) for button in made.button if str(button.key).startswith("accept-number")]
-    assert [key.removeprefix("accept-number:pay:") for key in keys] == ["point", "comma"]
-    made.button(key="accept-number:pay:comma").click().run()
+    assert asked(made)["pay"][2] == "decimal point"
+    made = answer(made, monkeypatch, {"pay": "decimal comma"})
     assert not made.exception and not made.error
     assert plan_of(made).data.columns == (ColumnPlan("pay", decimal=","),)
-    assert not any(str(button.key).startswith("accept-number") for button in made.button)
     to_part(made, "levels")
     next(box for box in made.selectbox if str(box.key).startswith("recode-which")).set_value("pay").run()
     next(box for box in made.text_input if str(box.key).startswith("cut-pay")).set_value("1.2, 1.5").run()
