@@ -341,12 +341,13 @@ def local_names(exempt: frozenset[str] = frozenset()) -> list[Secret]:
 
 def scan(folder: Path, tier: Tier, search: Search) -> None:
     """Refuse a bundle (:class:`Refused`) in which anything secret is found, or a field that its reader must not see."""
-    about, publish = search.source.study.plan.about, search.source.study.plan.publish
-    # a survey is often named like the file it came in, and its contact may be the person who made the bundle; the
-    # public bundle holds no file's name, whatever the title is
+    plan = search.source.study.plan
+    about, publish = plan.about, plan.publish
+    # a survey is often named like the file it came in, and its contact or the approver of the plan may be the person
+    # who made the bundle; the public bundle holds no file's name, whatever the title is
     allowed = () if tier is Tier.PUBLIC else (about.survey, publish.title)
     if tier in (Tier.BOARD, Tier.CIRCULATING):
-        allowed = (*allowed, about.contact)
+        allowed = (*allowed, about.contact, plan.lock.by if plan.lock else "")
     for old in search.old_numbers if tier is Tier.PUBLIC else ():
         if (column := old.column_with()) is not None:
             raise _refused(tier, f"column '{column}'", old.what)

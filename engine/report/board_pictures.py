@@ -60,10 +60,14 @@ def the_map(findings: Findings, *, small: bool = False) -> Picture | None:
         "" if board.n_within is None else f"; {board.n_within:,} {'meets' if board.n_within == 1 else 'meet'} the limit"
     )
     title = f"{plural(board.n_candidates, 'candidate')}, {board.n_frontier:,} on the frontier{within}"
-    note = "Blue: on the frontier. Grey: dominated. Star: proposed."
+    note = "Blue: on the frontier. Star: proposed."
     if board.bound_at is not None:
-        often = f"{100 * board.bound_asked:.3g} % of runs meet" if board.bound_asked else "the mean meets"
-        note = f"Filled: {often} the limit. {note}"
+        asked = "" if board.bound_asked is None else f" in at least {100 * board.bound_asked:.3g} % of its runs"
+        below = any(model.under_limit(point) and not model.meets(point) for point in model.points)
+        hollow = f"; hollow below the line: {'in fewer' if asked else 'too few runs'}" if below else ""
+        hollow += ", or excluded by an edit rule" if below and board.edit_limits else ""
+        note = f"Filled: meets the limit{asked}{hollow}. {note}"
+    note = f"Marks are means. {note}" if small else "Marks as on page 1."
     alt = f"Map of {title}. " + " ".join(
         f"{row.letter}: {board.risk_title} {figure(row.risk)}, {lower_first(TABLE_CHANGE)} {figure(row.utility)}."
         for row in named(findings)
@@ -339,7 +343,7 @@ def runs(findings: Findings) -> Picture | None:
     axes.set_xlabel(draw.fitted(name, 0.7 * draw.WIDE), fontsize=draw.SIZE - 0.5, color=draw.GREY, loc="right")
     return _picture(
         axes,
-        f"{plural(len(mine), 'run')} of release {own} range from {least} to {most}",
+        f"{plural(len(mine), 'run')} of candidate {own} in the sweep range from {least} to {most}",
         (f"{letter}: {figure(min(values))} to {figure(max(values))}." for letter, values in rows.items()),
     )
 

@@ -183,6 +183,7 @@ def _approved(context: ReportContext) -> Approved:
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
+        by=context.redact(plan.lock.by) if plan.lock else "",
         rule=f"{rule}; it does not pick the recommended candidate" if context.is_off_rule else rule,
         parameters=parameters(plan, risk, utility_measure, f"{len(view.scenarios):,}", late),
         departures=tuple(sentences),

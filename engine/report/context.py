@@ -240,6 +240,7 @@ def the_map(context: ReportContext) -> Map:
         others=_distinct(places[~undominated]),
         within_at=None if within is None else _distinct(places[within]),
         recall=optional(round(view.recall, 2)),
+        edit_limits=len(view.edit_limits),
         bound_at=context.bound,
         bound_asked=None if context.bound is None or asked is None else float(asked),
     )

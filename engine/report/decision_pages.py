@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
@@ -80,20 +81,23 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "subject": words(sheet.subject(findings)),
         "request": [*(words(each) for each in sheet.request(findings)), ""][:2],
         "figures": sheet.figures(findings),
+        "one_run": words(statement("one_run", letter=findings.recommendation.letter)),
         "sure": sentences(sheet.sure(findings)),
         "small_map": board_pictures.the_map(findings, small=True),
         "choices": choices,
         "losses": [loss_row(findings, row) for row in sheet.worst_losses(findings)],
         "appearing": words(sheet.appearing(findings, new[0])) if new else "",
         "altered_most": sentences(sheet.altered_most(findings)),
-        "attacked": any(choice.attack for choice in choices),
+        "attacked": any(choice.attack for choice in choices) and not sheet.attacked_alike(findings),
         "failing": any(choice.failed for choice in choices),
         "exposed": [
             (short_name(g.group, named), exposed_words(g), DASH if g.new is None else f"{g.new:,}")
             for g in sheet.exposed_groups(findings)
         ],
         "names_told": sentences(sheet.names_told(findings)),
-        "before_signing": [(sheet.heading(each), words(each)) for each in sheet.before_signing(findings)],
+        "before_signing": [
+            (name, sentences(told)) for name, told in groupby(sheet.before_signing(findings), sheet.heading)
+        ],
         "limit_set": sentences(sheet.limit_set(findings)),
         "conditions": sentences(sheet.conditions(findings)),
         "to_sign": sheet.to_sign(findings),
@@ -279,12 +283,7 @@ def _choice(findings: Findings) -> Section:
     same, lead = findings.sheet.candidates.same if findings.sheet else "", []
     if same:
         lead.append(statement("better_on_both", letter=same, further=sheet.further_name(findings)))
-    letters = {row.letter for row in sheet.named(findings)}
-    axes: dict[str, Any] = {
-        "risk_better": board.risk_better,
-        "confusable": not letters.isdisjoint(row.name for row in findings.design.attributes),
-    }
-    lead.append(statement("tried", **axes))
+    lead.append(statement("tried", better=board.utility_better, confusable=sheet.confusable(findings)))
     rule = {"recorded": advice.recorded, "most_useful": advice.by_utility}
     return Section(
         "Why this candidate?",
@@ -328,7 +327,7 @@ def _how_sure(findings: Findings) -> Iterator[Statement]:
     run, letter = findings.recommendation.run, findings.recommendation.letter
     if run is not None and run.released is not None and run.mean is not None and run.of > 1:
         figures = {"value": run.released, "mean": run.mean, "is_share": run.unit.startswith("share")}
-        yield statement("run_figure", runs=run.of, **figures)
+        yield statement("run_figure", runs=run.of, rule=findings.approved.run_rule, **figures)
     if findings.map.recall is not None and findings.map.recall < ALL_FOUND:
         yield statement("hidden", share=1 - findings.map.recall)
     shown = sum(row.within_bound is True for row in sheet.named(findings))
@@ -375,7 +374,11 @@ def _checks(findings: Findings) -> list[Statement]:
     """Checks by name, what came of them, and what was found; without those of which there is nothing to check."""
     told, unchecked = [], {EDITS: "not checked: none declared", ROW_ORDER: "checked later"}
     for c in findings.checks:
-        outcome = unchecked.get(c.name) if c.holds is None else "holds" if c.holds else "does not hold"
+        outcome = unchecked.get(c.name) if c.holds is None else "holds"
+        if c.holds is False:
+            outcome = {None: "fails", True: "fails: bars the release"}.get(
+                sheet.bars(c), "fails: does not bar the release"
+            )
         if outcome:
             told.append(statement("checked", name=c.name, outcome=outcome, found=words(c.found)))
     return told
@@ -400,15 +403,13 @@ def notes(findings: Findings) -> list[tuple[str, str]]:
     rows += [(title, sentence(row.meaning.partition(". ")[0])) for title, row in _other_measures(findings)]
     rows += [
         (name, words(statement("definition", of=name)))
-        for name in ("Correct matches", "Attack finds", "Fresh runs", "Standard error", "Frontier", "Limits")
+        for name in ("Correct matches", "Standard error", "Frontier", "Limits")
     ]
     if known := sheet.labels(findings):
         meanings = tuple(f"{name}: {label}" for name, label in known.items())
-        rows.append(("Names", words(statement("names", meanings=meanings))))
+        rows.append(("Attributes", words(statement("names", meanings=meanings, confusable=False))))
     if not findings.recommendation.by_utility:
         rows.append(("Selection rule", f"{upper_first(findings.approved.rule)}."))
-    if findings.approved.run_rule:
-        rows.append(("Run to be released", f"{upper_first(findings.approved.run_rule)}."))
     return rows + [
         (name, text)
         for name, text in (

@@ -108,7 +108,8 @@ class Threat:
 class Approved:
     """The plan and its approval: number and day of the lock (empty without one), parameters as name and words,
     departures, and the log; ``run_rule`` says which run is released, ``ledger`` what came before (None: unknown),
-    ``limit_origin`` when the limit was set (empty: there is none).  Nobody is named."""
+    ``limit_origin`` when the limit was set (empty: there is none), ``by`` who approved the plan (empty: nobody, or
+    findings of an earlier version).  Nobody else is named."""
 
     number: str
     at: str
@@ -119,6 +120,7 @@ class Approved:
     run_rule: str = ""
     ledger: LedgerFacts | None = None
     limit_origin: BoundOrigin | Literal[""] = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class Map:
     count is the number of records if none were altered, the most that can meet it.  ``bound_asked`` is the share of
     single runs that must meet it (None: the bound is on the mean).  Findings of an earlier version have neither.
     ``within_at`` are the places among ``frontier`` and ``others`` of candidates that meet the bound; None without a
-    bound, or in earlier findings.
+    bound, or in earlier findings.  ``edit_limits`` counts the edit rules with a limit that candidates must meet too.
     """
 
     risk_title: str
@@ -207,6 +209,7 @@ class Map:
     bound_at: float | None = None
     bound_asked: float | None = None
     within_at: tuple[tuple[float, float], ...] | None = None
+    edit_limits: int = 0
 
     @property
     def recommended(self) -> CandidateRow:

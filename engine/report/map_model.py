@@ -32,6 +32,11 @@ class Axis:
     unit: str
     better: Better
 
+    @property
+    def with_use(self) -> str:
+        """The title with the direction that is more useful."""
+        return f"← more useful · {self.title}" if self.better == "lower" else f"{self.title} · more useful →"
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -69,12 +74,21 @@ class MapModel:
             return True
         if self.inside is not None:
             return point in self.inside
-        return self._within(point[1], self.limit)
+        return self.under_limit(point)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The places of all candidates."""
+        return (*(mark.at for mark in self.marks), *self.frontier, *self.others)
+
+    def under_limit(self, point: Point) -> bool:
+        """Whether a place is on the better side of the limit's line."""
+        return self.limit is None or self._within(point[1], self.limit)
 
     @property
     def unprotected_meets(self) -> bool:
         """Whether the unprotected file, which has no runs, is within the limit; so it is where there is none."""
-        return self.unprotected is None or self.limit is None or self._within(self.unprotected[1], self.limit)
+        return self.unprotected is None or self.under_limit(self.unprotected)
 
     def _within(self, risk: float, limit: float) -> bool:
         return risk >= limit if self.up.better == "higher" else risk <= limit

@@ -122,7 +122,7 @@ def map_picture(model: MapModel, *, limit: str = "", width: float = WIDE, height
         return None
     below_it = "" if width > _NARROW or not model.unprotected else "◇ unprotected file"
     room = width - (1.5 if below_it else 0.2)
-    titles = fitted(model.up.title, width - 0.2), fitted(f"{model.across.title}, more useful →", room)
+    titles = fitted(model.up.title, width - 0.2), fitted(model.across.with_use, room)
     above, below = (0.14 * (title.count("\n") + 1) for title in titles)
     axes = empty_axes(width, height, 0.5, 0.36 + below, 0.1, 0.14 + above)
     small = {"fontsize": SIZE - 0.5, "color": GREY, "xycoords": "axes fraction"}
@@ -132,7 +132,7 @@ def map_picture(model: MapModel, *, limit: str = "", width: float = WIDE, height
     (left, right), (low, high) = ranges
     if low <= 0 or low < 0.4 * high:  # a range that begins near 0 begins there
         low = min(low, -0.02 * high)
-    axes.set_xlim(*((right, left) if model.across.better == "lower" else (left, right)))
+    axes.set_xlim(left, right)
     axes.set_ylim(*((high, low) if model.up.better == "higher" else (low, high)))
     axes.grid(color=RULE, linewidth=0.6)
     axes.locator_params(axis="x", nbins=6 if width > _NARROW else 4)

@@ -172,7 +172,12 @@ def names_told(findings: Findings) -> list[Statement]:
     of_changes = [label for row in worst_losses(findings) for label in (row.group, row.of, *row.what.split(", "))]
     shown = {label.partition(": ")[0] for label in (*of_changes, *(g.group for g in exposed_groups(findings)))}
     known = tuple(f"{name}: {label}" for name, label in labels(findings).items() if name in shown)
-    return [statement("names", meanings=known)] if known else []
+    return [statement("names", meanings=known, confusable=confusable(findings))] if known else []
+
+
+def confusable(findings: Findings) -> bool:
+    """Whether an attribute is called like a candidate that the sheet names."""
+    return not {row.letter for row in named(findings)}.isdisjoint(row.name for row in findings.design.attributes)
 
 
 # -- the figures that decide -----------------------------------------------------------------------------------------
@@ -237,16 +242,16 @@ def _measure(row: MeasureRow) -> Row:
 
 
 def sure(findings: Findings) -> list[Statement]:
-    """How many runs meet the limit, fresh ones where there are any; empty without a limit."""
+    """How many runs meet the limit, fresh ones first where there are any; empty without a limit."""
     run = findings.recommendation.run
-    if run is None:
+    if run is None or run.within is None:
         return []
-    counts = [(True, run.fresh_within, run.fresh, run.fresh_low, run.fresh_high)] if run.fresh else []
-    for fresh, within, runs, low, high in (*counts, (False, run.within, run.of, run.low, run.high)):
-        if within is not None and low is not None and high is not None:
-            values = {"within": within, "runs": runs, "low": low, "high": high, "asked": run.asked}
-            return [statement("runs_within", fresh=fresh, **values)]
-    return []
+    if run.fresh_within is None:
+        values = {"within": run.within, "runs": run.of, "low": run.low, "high": run.high, "asked": run.asked}
+        return [statement("runs_within", fresh=False, **values)]
+    fresh = {"within": run.fresh_within, "runs": run.fresh, "low": run.fresh_low, "high": run.fresh_high}
+    swept = statement("swept_within", within=run.within, runs=run.of)
+    return [statement("runs_within", fresh=True, asked=run.asked, **fresh), swept]
 
 
 # -- neighbours ------------------------------------------------------------------------------------------------------
@@ -399,6 +404,7 @@ def appearing(findings: Findings, row: NewValue, table: str = "") -> Statement:
 HEADINGS = {
     "despite": "Submitted despite this",
     "attack": "Attack",
+    "attacked_alike": "Attack",
     "values_guessed": "Attack",
     "departs": "Departs from the approved plan",
     "check_failed": "Check failed",
@@ -415,6 +421,8 @@ def heading(found: Statement) -> str:
     """The heading of a statement on page 1."""
     if found.severity == "obstacle":
         return "Against release"
+    if found.values.get("needed"):
+        return "Attack"
     return HEADINGS.get(found.kind, "Earlier studies" if KINDS[found.kind].group == "earlier" else "Note")
 
 
@@ -426,7 +434,8 @@ def before_signing(findings: Findings) -> list[Statement]:
         told.append(statement("despite", reason=advice.despite))
     verdict = findings.extent.verdict if findings.extent else None
     if verdict is not None and verdict.finds:
-        told.append(verdict_statement(verdict, "attack"))
+        told += [verdict_statement(verdict, "attack"), *attacked_alike(findings)]
+        told += [one for one in other_sources(findings) if one.values.get("needed")]
     told += advice.cautions
     if not plan.number:
         told.append(statement("plan_not_locked", key_fixed=advice.key_fixed))
@@ -435,15 +444,35 @@ def before_signing(findings: Findings) -> list[Statement]:
         told += ledger_summary(plan.ledger)
     for check in findings.checks:
         if check.holds is False:
-            told.append(statement("check_failed", name=check.name, found=words(check.found)))
-    told += other_sources(findings)
+            told.append(statement("check_failed", name=check.name, found=words(check.found), bars=bars(check)))
+    told += [one for one in other_sources(findings) if one not in told]
     missing, undeclared = not_stated(findings), not_declared(findings.approved.parameters)
-    missing += ["who set the limit, and why"] if plan.limit_origin else []
+    if plan.limit_origin:
+        missing.append("reason for the limit" if plan.by else "who set the limit, and why")
     if findings.recognised is not None and findings.recognised.published != "no":
         missing.append("published two-way tables, by name")
     if missing or undeclared:
         told.append(statement("not_stated", entries=tuple(missing), undeclared=tuple(undeclared)))
     return told
+
+
+def bars(check: Check) -> bool | None:
+    """Whether a check that failed keeps the release from being published; None in findings of an earlier version."""
+    found = check.found
+    if found.kind == "recorded":
+        return None
+    return found.kind in ("not_to_change", "recode_broken", "row_order") or found.values.get("undoes") is True
+
+
+def attacked_alike(findings: Findings) -> list[Statement]:
+    """The neighbours, where each of them is recognised as well as the proposed candidate."""
+    own, *others = choices(findings)
+    attacks = [choice.attack.values for choice in (own, *others) if choice.attack]
+    shares = {round(float(values["right"] / values["named"]), 9) for values in attacks}  # type: ignore[operator]
+    if not others or len(attacks) <= len(others) or len(shares) > 1:
+        return []
+    neighbours = tuple(f"{other.letter} ({words(other.attack)})" for other in others if other.attack)
+    return [statement("attacked_alike", neighbours=neighbours)]
 
 
 def other_sources(findings: Findings) -> list[Statement]:
@@ -472,8 +501,11 @@ def limit_set(findings: Findings) -> list[Statement]:
     plan = findings.approved
     if not plan.limit_origin:
         return []
-    at = plan.at if plan.limit_origin == "fixed" else findings.cover.recommended
-    return [statement("limit_set", origin=plan.limit_origin, number=plan.number, at=at)]
+    times = {one.kind: one.values.get("at") or event.at for event in plan.log for one in event.what}
+    kind = {"fixed": "locked", "changed": "plan_changed"}.get(plan.limit_origin, "recommended")
+    begun = next((e.at for e in plan.log for one in e.what if one.kind == "sweep_begun"), "")
+    at = times.get(kind) or (plan.at if plan.number else findings.cover.recommended)
+    return [statement("limit_set", origin=plan.limit_origin, number=plan.number, by=plan.by, at=at, sweep=begun)]
 
 
 def not_stated(findings: Findings) -> list[str]:
@@ -485,7 +517,7 @@ def not_stated(findings: Findings) -> list[str]:
         ("sponsor", cover.sponsor),
         ("contact", cover.contact),
         ("authority", cover.authority),
-        ("survey design", design.design),
+        ("survey design (census or sample)", design.design),
         ("smallest geography", design.geography),
         ("changes since the last release", cover.changes or cover.release_type == "new"),
         ("other releases of these records", cover.overlaps),

@@ -1,8 +1,8 @@
 """The risk–utility map drawn by plotly: for exploring, for the board, while a sweep fills it, and for scripts.
 
 Shape says the same as colour, and filled says "on the frontier" where hollow says "dominated".  Losses are drawn on a
-reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; in the distortion view
-of Gomatam, Karr and Sanil (2005) they run forwards and the frontier is in the south-west.
+reversed axis, so that useful is to the right and the tick labels stay the measure's own figures; on the board's map and
+in the distortion view of Gomatam, Karr and Sanil (2005) they run forwards and the frontier is in the south-west.
 """
 
 from __future__ import annotations
@@ -511,7 +511,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
         dashed = {"color": INK, "width": 1.5, "dash": "dash"}
         ends = [(end, model.limit) for end in across]
         traces.append(points(ends, bound_title(findings.map), mode="lines", line=dashed))
-    left, right = across[::-1] if model.across.better == "lower" else across
+    left, right = across
     low, high = up[::-1] if model.up.better == "higher" else up
 
     def share(points: Sequence[Point]) -> Places:
@@ -534,11 +534,7 @@ def board_map(findings: Findings, *, dark: bool) -> Figure:
         "height": 540,
         "margin": {"l": 84, "r": 16, "t": 10, "b": 68},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 14}},
-        "xaxis": {
-            "title": {"text": f"{model.across.title} — more useful →"},
-            "zeroline": False,
-            "range": (left, right),
-        },
+        "xaxis": {"title": {"text": model.across.with_use}, "zeroline": False, "range": (left, right)},
         "yaxis": {"title": {"text": f"{model.up.title} — riskier ↑"}, "zeroline": False, "range": (low, high)},
         "annotations": notes,
     }

@@ -156,8 +156,8 @@ def _sheet(findings: Findings) -> None:
                 maps.board_map(findings, dark=elements.is_dark()), "board-map", page["small_map"].alt, size=15
             )
             st.caption(page["small_map"].note)
-        if page["sure"]:
-            st.caption(page["sure"])
+        limit = f"Limit: {page['limit_set']}" if page["limit_set"] else ""
+        st.caption(" ".join(filter(None, (page["one_run"], limit, page["sure"]))))
         _losses(page)
     with right:
         _choices(findings, page)
@@ -176,18 +176,18 @@ def _choices(findings: Findings, page: dict[str, Any]) -> None:
             for c in page["choices"]
         ],
         "Settings": [c.settings for c in page["choices"]],
-        "Risk": [c.risk.replace(" ", "\u00a0") for c in page["choices"]],
-        "Table change": [
+        "Risk (mean)": [c.risk.replace(" ", "\u00a0") for c in page["choices"]],
+        "Table change (mean)": [
             (f"{c.utility} ({c.utility_change})" if c.utility_change else c.utility).replace(" %", "\u00a0%")
             for c in page["choices"]
         ],
     }
     if further:
-        columns[further] = [c.further for c in page["choices"]]
+        columns[f"{further} (mean)"] = [c.further for c in page["choices"]]
     if page["attacked"]:
-        columns["Attack finds"] = [words(c.attack) if c.attack else "–" for c in page["choices"]]
+        columns["Attack finds (one run)"] = [words(c.attack) if c.attack else "–" for c in page["choices"]]
     if page["failing"]:
-        columns["Fails the check"] = [
+        columns["Failed checks (one run)"] = [
             "–" if c.failed is None else "; ".join(map(words, c.failed)) or "none" for c in page["choices"]
         ]
     aligned = "llrr" + "r" * bool(further) + "r" * page["attacked"] + "l" * page["failing"]

@@ -50,7 +50,8 @@ SAMPLES: dict[str, dict[str, Value]] = {
     "tolerance": {"planned": False},
     "data": {"attributes": 3},
     "checked": {"name": "Edit rules", "found": "None."},
-    "check_failed": {"name": "Edit rules"},
+    "check_failed": {"name": "Edit rules", "bars": False},
+    "discarded": {"small": 9, "small_left": 8, "unaltered": 5, "unaltered_left": 3},
     "own_wording": {"text": "Ask us."},
     "measured": {"title": "Linkage"},
     "definition": {"of": "Frontier"},
@@ -83,7 +84,7 @@ FIGURES = {
 LISTS = {
     *("names", "entries", "keys", "columns", "attributes", "noise", "parts", "untrue", "include", "limits", "changes"),
     *("differences", "reasons", "departures", "undeclared", "unchecked"),
-    *("kept", "renumbered", "counts", "beside", "rates", "risks", "meanings"),
+    *("kept", "renumbered", "counts", "beside", "rates", "risks", "meanings", "neighbours"),
 }
 WHOLES = {
     *("within", "runs", "needed", "changed", "done", "total", "place", "as_safe", "n", "of", "files", "records"),

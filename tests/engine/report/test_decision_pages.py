@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.decision.statements import Value, number, statement, words
+from engine.decision.statements import Statement, Value, number, statement, words
 from engine.measures.verdict import Verdict
 from engine.plan.entries import PublishedTables, TolerancePlan
 from engine.report import board_pictures, decision_pages, documents, sheet
@@ -235,8 +235,44 @@ def test_a_neighbour_has_the_attack_on_it_and_the_checks_that_it_fails(case: Cas
     assert neighbours
     for choice in neighbours:
         told = [words(each) for each in (choice.attack, *(choice.failed or ())) if each is not None]
-        assert told == (["9 of 10", "7 areas"] if known else []) and (choice.failed is None) is not known
+        assert told == (["9 of 10", "new values in 7 areas"] if known else []) and (choice.failed is None) is not known
     assert ("7 areas" in text_of(pages(shown))) is known
+
+
+@pytest.mark.parametrize(("right", "alike"), [(18.0, True), (10.0, False)])
+def test_an_attack_that_finds_as_much_of_each_neighbour_is_told_once(case: Case, right: float, alike: bool) -> None:
+    """By the share of the most suspect that are altered; else a column tells of which it finds more."""
+    assert case.findings.sheet is not None and case.findings.extent is not None
+    candidates = case.findings.sheet.candidates
+    rows = tuple(replace(row, attacked=Attacked(Verdict("tables", 240, 20, right, 1), ())) for row in candidates.rows)
+    shown = replace(
+        case.findings,
+        sheet=replace(case.findings.sheet, candidates=replace(candidates, rows=rows)),
+        extent=replace(case.findings.extent, verdict=Verdict("tables", 240, 10, 9, 1)),
+    )
+    told = [words(one) for one in sheet.before_signing(shown) if one.kind == "attacked_alike"]
+    assert page_one(shown)["attacked"] is not alike and bool(told) is alike
+    assert all(f"{choice.letter} (18 of 20)" in told[0] for choice in sheet.choices(shown)[1:] if alike)
+
+
+@pytest.mark.parametrize(
+    ("asked", "edit_limits", "told"),
+    [
+        (0.9, 0, "in at least 90 % of its runs; hollow below the line: in fewer. "),
+        (0.9, 1, "in fewer, or excluded by an edit rule. "),
+        (None, 1, "hollow below the line: too few runs, or excluded by an edit rule. "),
+    ],
+)
+def test_the_map_says_why_a_mark_below_the_line_is_hollow(
+    case: Case, asked: float | None, edit_limits: int, told: str
+) -> None:
+    board = replace(case.findings.map, bound_at=1.0, bound_asked=asked, within_at=(), edit_limits=edit_limits)
+    found = board_pictures.the_map(replace(case.findings, map=board), small=True)
+    assert found is not None and told in found.note
+    within = (*board.frontier, *board.others, *((c.utility, c.risk) for c in board.candidates))
+    board = replace(board, within_at=tuple((u, r) for u, r in within if u is not None and r is not None))
+    found = board_pictures.the_map(replace(case.findings, map=board), small=True)
+    assert found is not None and "hollow" not in found.note
 
 
 def test_the_agency_is_asked_for_what_it_alone_knows(case: Case) -> None:
@@ -253,7 +289,7 @@ def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case)
     plain = json.loads(case.findings.to_json())
     del plain["map"]["recall"]
     for found, told in ((case.findings, True), (Findings.from_json(json.dumps(plain)), False)):
-        assert ("may be missing from the frontier" in pages(found)) is told
+        assert ("More runs would tell" in pages(found)) is told
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:
@@ -288,19 +324,47 @@ def test_a_failed_check_has_all_that_was_found(case: Case) -> None:
         "Values known in their place", statement("new_to_place", areas=2, place="town", attributes=("job",)), False
     )
     told = [words(each) for each in sheet.before_signing(replace(case.findings, checks=(failed,)))]
-    assert f"{failed.name}: {words(failed.found)}" in told
+    assert any(text.startswith(f"{failed.name}: {words(failed.found)}") for text in told)
+
+
+@pytest.mark.parametrize(
+    ("found", "bars"),
+    [
+        (statement("new_to_place", areas=2, place="town", attributes=("job",)), False),
+        (statement("misfit", attribute="a", beside=("b",), undoes=False), False),
+        (statement("misfit", attribute="a", beside=("b",), undoes=True), True),
+        (statement("not_to_change", attribute="a"), True),
+        (statement("recorded", text="It failed"), None),
+    ],
+)
+def test_a_failed_check_says_whether_it_bars_the_release(case: Case, found: Statement, bars: bool | None) -> None:
+    failed = Check("A check", found, False)
+    shown = replace(case.findings, checks=(failed,))
+    (told,) = [one for one in sheet.before_signing(shown) if one.kind == "check_failed"]
+    assert told.values["bars"] is sheet.bars(failed) is bars
+    outcome = decision_pages._checks(shown)[0].values["outcome"]
+    assert outcome == {None: "fails", True: "fails: bars the release", False: "fails: does not bar the release"}[bars]
 
 
 def test_who_set_the_limit_and_whether_the_plan_was_followed_is_told(case: Case) -> None:
-    plan = replace(case.findings.approved, number="D-1", at="2026-01-02", departures=())
+    told = (
+        statement("locked", at=""),
+        statement("sweep_begun", again=False),
+        statement("plan_changed", deviation=False, changes=(), why=""),
+        statement("recommended", letter="A", rule="", limit="", origin=""),
+    )
+    log = tuple(Event(f"2026-01-02 10:0{k}", (one,)) for k, one in enumerate(told))
+    plan = replace(case.findings.approved, number="D-1", at="2026-01-02", by="the chair", departures=(), log=log)
+    swept = "the sweep began (2026-01-02 10:01)"
     by_origin: dict[BoundOrigin, str] = {
-        "fixed": "Approved with plan D-1 on 2026-01-02",
-        "chosen": "Set by the analyst",
+        "fixed": f"In the plan before {swept}; approved by the chair as D-1 on 2026-01-02 10:00.",
+        "chosen": f"Set by the analyst with the choice on 2026-01-02 10:03, after {swept}.",
+        "changed": f"Set in a change of the plan on 2026-01-02 10:02, after {swept}.",
     }
     for origin, by in by_origin.items():
         shown = replace(case.findings, approved=replace(plan, limit_origin=origin))
         (limit,) = sheet.limit_set(shown)
-        assert words(limit).startswith(by) and words(limit) in text_of(pages(shown))
+        assert words(limit) == by and by in text_of(pages(shown))
     assert "no deviations" in pages(shown) and "The plan was approved as D-1" in pages(shown)
     off = pages(replace(case.findings, approved=replace(plan, departures=("Fewer runs.",))))
     assert "The plan was not followed: Fewer runs." in off and not sheet.limit_set(
