@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -189,6 +190,12 @@ class Sweep(Sequence[Candidate]):
             return line
         figures = [name for call in self.measures for name in (call, f"{call}_se")]
         return line + self.frontier()[["spec", "rate", *figures, "dominance"]].to_html()
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        """The map for notebooks that draw plotly figures; others have the table of ``_repr_html_``."""
+        if self.study.is_closed or not self._frontier_in_words():
+            return {}
+        return {"application/vnd.plotly.v1+json": json.loads(str(self.plot().to_json()))}
 
     # -- tables and the map ------------------------------------------------------------------------------------------
 

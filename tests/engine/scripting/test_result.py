@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from collections.abc import Sequence
 
@@ -74,6 +75,8 @@ def test_a_closed_sweep_says_so(swaps):
 
 
 def test_a_notebook_shows_the_frontier_and_a_candidates_figures(swaps):
+    (drawn,) = swaps._repr_mimebundle_().values()
+    assert {*drawn} >= {"data", "layout"} and drawn == json.loads(swaps.plot().to_json())
     assert "12 candidates" in swaps._repr_html_() and swaps._repr_html_().count("<tr") == 2 + len(swaps.frontier())
     html = swaps[0]._repr_html_()
     assert swaps[0].id in html and "small_cells" in html and "released" in html
@@ -82,6 +85,7 @@ def test_a_notebook_shows_the_frontier_and_a_candidates_figures(swaps):
 def test_without_a_measure_of_utility_there_is_no_frontier_to_show():
     with sf.sweep(people(), ["age", "sex"], **{**SPACE, "measures": ["small_cells"]}) as risky:
         assert risky._repr_html_().startswith("<p>&lt;Sweep of 120 records")
+        assert risky._repr_mimebundle_() == {}, "without a risk and a utility there is no map"
         assert repr(risky[0]) == f"<Candidate {risky[0].id}: age:S at 5 %>"
 
 
