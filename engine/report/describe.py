@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from engine.common.errors import EngineError
 from engine.data.microdata import RawTable
 from engine.data.table import ContingencyTable, occupied
 from engine.measures.reanalysis import interval_overlap
@@ -109,9 +108,7 @@ def _to_remake(
 
 
 def one_table(realisation: Remade, table: int) -> Remade:
-    """A release with one of its tables alone."""
-    if not 0 <= table < len(realisation.tables):
-        raise EngineError(f"table {table + 1}, must be from 1 to {len(realisation.tables)}")
+    """A release with one of its tables alone (numbered from 0)."""
     return replace(realisation, tables=(realisation.tables[table],))
 
 

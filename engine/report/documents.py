@@ -25,7 +25,7 @@ from xml.etree.ElementTree import Element
 
 from engine.common.errors import EngineError
 from engine.common.wording import listed
-from engine.report.office import parts_of_docx, parts_of_pptx, without_traces
+from engine.report.office import without_traces
 from engine.report.template import html_of
 
 FOLDER = Path(__file__).with_name("templates")
@@ -141,6 +141,8 @@ def _check(template: str, element: Element) -> None:
         raise refuse(
             "a picture that is not in the page or has no alt", f"its src begins with {_PNG}, its alt has words"
         )
+    if tag == "dl" and inside != ["dt", "dd"] * (len(inside) // 2):
+        raise refuse("names and values that are no pairs", "give each <dt> one <dd>")
     if "columns" in own and inside != ["div", "div"]:
         raise refuse("columns of other than two cells", "put two <div> in them")
     if tag == "figure" and inside.count("img") != 1:
@@ -280,10 +282,6 @@ def _words(element: Element) -> str:
     return words
 
 
-def _described(element: Element | None) -> str:
-    return "" if element is None else _words(element).replace("\n", " ")
-
-
 def _write(paragraph: Any, element: Element, size: float = 0, *, bold: bool = False) -> None:
     """Write the texts of an element into a paragraph of python-docx or python-pptx, in letters of ``size`` points (0:
     those of its style)."""
@@ -377,7 +375,7 @@ def docx(page: str) -> bytes:
         if run.text in titles:  # others hold the number of the page
             run.text = titles[run.text]
     _blocks(file._body, root.find("body/main") or (), _WIDTH)
-    return without_traces(parts_of_docx(file), root.findtext("head/title", "").strip())
+    return without_traces(file.save, root.findtext("head/title", "").strip())
 
 
 def _blocks(room: Any, elements: Iterable[Element], width: float, *, label: bool = False) -> None:
@@ -405,17 +403,16 @@ def _blocks(room: Any, elements: Iterable[Element], width: float, *, label: bool
                 _write(room.add_paragraph(style="Caption"), caption)
             wide, size = _column_widths(element, width, _SIZE, 0.12)
             next_too = following is not None and "note" in _classes(following)
-            rows = [([[cell] for cell in row], is_head) for row, is_head in _rows(element)]
-            _cells(_grid(room, "Figures", wide, _described(caption)), rows, size, next_too=next_too)
+            _cells(
+                _grid(room, "Figures", wide, "" if caption is None else _words(caption)),
+                _rows(element),
+                size,
+                next_too=next_too,
+            )
             if not next_too:
                 room.add_paragraph(style="Space")
-        elif tag == "dl":  # a name without a value of its own shares the next one's
-            names: list[tuple[list[list[Element]], bool]] = []
-            for child in element:
-                if child.tag == "dt":
-                    names.append(([[child], []], False))
-                else:
-                    names[-1][0][1].append(child)
+        elif tag == "dl":
+            names = [(pair, False) for pair in zip(element[::2], element[1::2], strict=True)]
             _cells(_grid(room, "Names", [0.29 * width, 0.71 * width]), names, _SIZE)
             room.add_paragraph(style="Space")
         elif "sign" in classes:
@@ -454,26 +451,21 @@ def _grid(room: Any, style: str, widths: Sequence[float], described: str = "") -
     return table
 
 
-def _cells(
-    table: Any, rows: Sequence[tuple[Sequence[Sequence[Element]], bool]], size: float, *, next_too: bool = False
-) -> None:
-    """Fill a table, the texts of a cell one below the other; names and headers are bold, and no page parts a row.
-
-    A row is its cells and whether it is of the header; with ``next_too`` what follows is on the same page.
-    """
+def _cells(table: Any, rows: Sequence[tuple[Iterable[Element], bool]], size: float, *, next_too: bool = False) -> None:
+    """Fill a table with rows, each with whether it is of the header; no page parts a row, nor, with ``next_too``, the
+    last one from what follows.  Names and headers are bold."""
     from docx.oxml import OxmlElement
 
-    for k, (parts, is_head) in enumerate(rows):
+    for k, (elements, is_head) in enumerate(rows):
         row = table.add_row()
         for name in ("w:cantSplit", *(["w:tblHeader"] if is_head else [])):
             row._tr.get_or_add_trPr().append(OxmlElement(name))
         is_kept = k < (len(rows) - 1 if len(rows) <= LONG else 2) or (next_too and k == len(rows) - 1)
-        for cell, elements in zip(row.cells, parts, strict=True):
-            for number, element in enumerate(elements):
-                paragraph = cell.paragraphs[0] if number == 0 else cell.add_paragraph()
-                paragraph.style = "Number" if "number" in _classes(element) else "Cell"
-                paragraph.paragraph_format.keep_with_next = is_kept or None
-                _write(paragraph, element, size, bold=is_head or element.tag == "dt")
+        for cell, element in zip(row.cells, elements, strict=True):
+            paragraph = cell.paragraphs[0]
+            paragraph.style = "Number" if "number" in _classes(element) else "Cell"
+            paragraph.paragraph_format.keep_with_next = is_kept or None
+            _write(paragraph, element, size, bold=is_head or element.tag == "dt")
 
 
 # PPTX
@@ -503,7 +495,7 @@ def pptx(page: str) -> bytes:
         _slide_content(slide, _words(title), section)
         foot.text = f"{banner} · {number} of {len(sections)}"
         _fill(slide.shapes.add_textbox(0, 0, 0, 0), [foot], (_LEFT, 6.95, _ACROSS, 0.4), 11)
-    return without_traces(parts_of_pptx(presentation), root.findtext("head/title", "").strip())
+    return without_traces(presentation.save, root.findtext("head/title", "").strip())
 
 
 def _slide_content(slide: Any, title: str, section: Element) -> None:
@@ -581,7 +573,7 @@ def _slide_table(slide: Any, table: Element, box: Sequence[float]) -> None:
         ]
     graphic = slide.shapes.add_table(len(rows), len(wide), *map(Inches, (left, top, width, sum(high))))
     graphic.name, made = "table", graphic.table
-    graphic._element.nvGraphicFramePr.cNvPr.set("descr", _described(table.find("caption")))
+    graphic._element.nvGraphicFramePr.cNvPr.set("descr", "".join(_words(e) for e in table.iterfind("caption")))
     made.horz_banding, made.first_row = False, rows[0][1]
     for column, own in zip(made.columns, wide, strict=True):
         column.width = Inches(own)

@@ -128,7 +128,6 @@ class Collection:
         self.kind, self.tolerances, self.column, self.weights = kind, tolerances, column or None, weights
         self.tally = Tally(f"{'weighted ' if column else ''}{tally}", 0, 0, 0)
         self.figures: list[Figure] = []
-        self._most = 4 * MOST_UNFLAGGED
 
     def add(self, batch: Batch, can_change: bool, *, is_counted: bool = True) -> list[Figure]:
         """Compare figures, each of which exists before and after, and return those that change; they are kept unless
@@ -185,9 +184,8 @@ class Collection:
     def keep(self, figures: Iterable[Figure]) -> None:
         """Add figures, of those within the tolerances only as many as findings can hold."""
         self.figures += figures
-        if len(self.figures) > self._most:
+        if sum(figure.flagged is False for figure in self.figures) > 4 * MOST_UNFLAGGED:
             self.figures = _held(self.figures)
-            self._most = 2 * len(self.figures) + 4 * MOST_UNFLAGGED
 
 
 def optional(value: float) -> float | None:

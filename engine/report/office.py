@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from html import escape
 from typing import Any
+
+from engine.common.errors import EngineError
 
 _APP = (
     b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -25,51 +27,15 @@ _TO_DROPPED = re.compile(
 )
 
 
-class Parts(dict[str, bytes]):
-    """The parts of an office file by name, as the libraries that make one write them.
-
-    Left to themselves they write a zip dated by the clock, and a zip knows no year before 1980.
-    """
-
-    def write(self, uri: Any, blob: bytes) -> None:
-        """Take a part; ``uri`` is the library's name of it."""
-        self[uri.membername] = blob
-
-
-def parts_of_docx(document: Any) -> Parts:
-    """The parts of a document of python-docx."""
-    from docx.opc.pkgwriter import PackageWriter
-
-    package = document.part.package
-    for part in package.parts:
-        part.before_marshal()
-    return _written(PackageWriter, [package.rels], [package.parts])
-
-
-def parts_of_pptx(presentation: Any) -> Parts:
-    """The parts of a presentation of python-pptx."""
-    from pptx.opc.serialized import PackageWriter
-
-    package = presentation.part.package
-    return _written(PackageWriter("", package._rels, tuple(package.iter_parts())))
-
-
-def _written(writer: Any, rels: Sequence[Any] = (), parts: Sequence[Any] = ()) -> Parts:
-    made = Parts()
-    writer._write_content_types_stream(made, *parts)
-    writer._write_pkg_rels(made, *rels)
-    writer._write_parts(made, *parts)
-    return made
-
-
-def parts_of_zip(content: bytes) -> Parts:
-    """The parts of an office file that is packed already."""
-    with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        return Parts({name: packed.read(name) for name in packed.namelist()})
-
-
-def without_traces(parts: Parts, title: str) -> bytes:
-    """The file of these parts with its metadata replaced, parts in order and the dates of the zip fixed."""
+def without_traces(save: Callable[[io.BytesIO], Any], title: str) -> bytes:
+    """The file that ``save`` writes, with its metadata replaced, parts in order and the dates of the zip fixed."""
+    made = io.BytesIO()
+    try:
+        save(made)
+    except ValueError as error:  # a zip knows no year before 1980
+        raise EngineError(f"the file cannot be written: {error}; set the clock of this machine") from error
+    with zipfile.ZipFile(made) as written:
+        parts = {name: written.read(name) for name in written.namelist()}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in sorted(parts, key=lambda n: (n != "[Content_Types].xml", n)):

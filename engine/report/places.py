@@ -120,20 +120,16 @@ def place_changes(
 
     ``attributes`` are looked at within areas; places among them are left out.
     """
-    levels: list[LevelRow] = []
-    rows: list[AreaRow] = []
-    for h in range(len(places)):
-        level, areas = _level(realisation, places[: h + 1], [name for name in attributes if name not in places])
-        levels.append(level)
-        rows += sorted(areas, key=lambda a: (-abs(relative_change(a.persons_before, a.persons_after)), -a.distance))
-    return tuple(levels), tuple(rows)
+    others = [name for name in attributes if name not in places]
+    found = [_level(realisation, places[: h + 1], others) for h in range(len(places))]
+    return tuple(level for level, _ in found), tuple(area for _, areas in found for area in areas)
 
 
 def _level(realisation: Remade, places: Sequence[str], attributes: Sequence[str]) -> tuple[LevelRow, list[AreaRow]]:
     areas, units, n = areas_of(realisation, places), realisation.data.units, realisation.data.n_records
     persons = areas.counted()
     households = None if units is None else areas.counted(units.first)
-    within, worst = np.zeros(len(areas.names)), [""] * len(areas.names)
+    within, worst = np.zeros(len(areas.names)), np.full(len(areas.names), "", object)
     has_new = np.zeros(n, bool)
     attributes_new: list[list[str]] = [[] for _ in areas.names]
     distances: dict[str, float] = {}
@@ -144,29 +140,17 @@ def _level(realisation: Remade, places: Sequence[str], attributes: Sequence[str]
             closeness = np.sqrt((was / persons[0][:, None]) * (now / persons[1][:, None])).sum(axis=1)
         here = np.sqrt(np.clip(1 - np.nan_to_num(closeness), 0, 1))
         here[(was == now).all(axis=1)] = 0
-        for a in np.flatnonzero(here > within).tolist():
-            worst[a] = name
+        worst[here > within] = name
         within = np.maximum(within, here)
         new = (was == 0) & (now > 0)
         has_new |= new[areas.after, realisation.codes(realisation.data.domain.index(name))]
         for a in np.flatnonzero(new.any(axis=1)).tolist():
             attributes_new[a].append(name)
-    persons_new = np.bincount(areas.after[has_new], minlength=len(areas.names)).tolist()
-    rows = [
-        AreaRow(
-            places[-1],
-            name,
-            int(persons[0][a]),
-            int(persons[1][a]),
-            None if households is None else int(households[0][a]),
-            None if households is None else int(households[1][a]),
-            float(within[a]),
-            worst[a],
-            persons_new[a],
-            tuple(attributes_new[a]),
-        )
-        for a, name in enumerate(areas.names)
-    ]
+    persons_new = np.bincount(areas.after[has_new], minlength=len(areas.names))
+    counts = [each.tolist() for each in (*persons, *(households or ()))]
+    counts += [] if households else [[None] * len(areas.names)] * 2
+    columns = (areas.names, *counts, within.tolist(), worst, persons_new.tolist(), map(tuple, attributes_new))
+    rows = [AreaRow(places[-1], *row) for row in zip(*columns, strict=True)]
     largest = max(distances.values(), default=0.0)
     level = LevelRow(
         places[-1],
@@ -176,15 +160,16 @@ def _level(realisation: Remade, places: Sequence[str], attributes: Sequence[str]
         float(np.mean(list(distances.values()))) if distances else 0.0,
         largest,
         max(distances, key=lambda name: distances[name]) if largest > 0 else "",
-        sum(new > 0 for new in persons_new),
-        sum(persons_new),
+        int(np.count_nonzero(persons_new)),
+        int(persons_new.sum()),
     )
+    rows.sort(key=lambda row: (-abs(relative_change(row.persons_before, row.persons_after)), -row.distance))
     return level, rows
 
 
 def _largest_change(counts: tuple[np.ndarray, np.ndarray]) -> float:
-    pairs = zip(*(each.tolist() for each in counts), strict=True)
-    return max((abs(relative_change(before, after)) for before, after in pairs if before), default=0.0)
+    before, after = (each[counts[0] > 0] for each in counts)
+    return float(np.max(np.abs((after - before) / before), initial=0))
 
 
 class Boundaries(NamedTuple):

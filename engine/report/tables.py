@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import may_be_formula, printable
 from engine.decision.statements import Statement, words
-from engine.report.office import parts_of_zip, without_traces
+from engine.report.office import without_traces
 
 if TYPE_CHECKING:
     from engine.report.facts import Figure, GroupRow
@@ -98,8 +98,7 @@ def _workbook(content: Mapping[str, Table], title: str) -> bytes:
     """A workbook of sheets by name, each a header and rows."""
     from xlsxwriter import Workbook
 
-    out = io.BytesIO()
-    book = Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
+    book = Workbook(None, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     look = {"text_wrap": True, "valign": "top"}
     head = {"bold": True, "bg_color": "#E6EBF0"}
     # Marked as a quote, what may be a formula stays text when somebody edits the cell too.
@@ -120,5 +119,9 @@ def _workbook(content: Mapping[str, Table], title: str) -> bytes:
                     sheet.write_string(i, j, printable(value), form[i == 0, may_be_formula(value)])
                 elif value is not None:
                     sheet.write_number(i, j, value)
-    book.close()
-    return without_traces(parts_of_zip(out.getvalue()), title)
+
+    def save(out: io.BytesIO) -> None:
+        book.filename = out
+        book.close()
+
+    return without_traces(save, title)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from engine.common.wording import plural
-from engine.release.scenarios import Note, NoteKind
+from engine.release.scenarios import NoteKind
 from engine.report.candidate_table import Row
 from engine.study.study import Study
 from engine.sweeps.remake import Remade
@@ -47,22 +48,14 @@ def with_units(rows: Sequence[Row], study: Study, *, fresh: bool = False) -> lis
     None for one that does not move households; means are those of the sweep's runs, or of the ``fresh`` ones."""
     if study.plan.data.unit is None:
         return list(rows)
-    counted: dict[int, list[Note]] = {}
-    filled = []
+    notes_of, filled = cache(study.notes.of), []
     for row in rows:
         label, _, run = str(row["id"]).partition("/")
-        index = study.find(label)[0].index
-        if index not in counted:
-            counted[index] = [note for note in study.notes.of(index) if note.kind is NoteKind.DIAGNOSTICS]
-        asked = (
-            n for n in counted[index] if (n.replicate == int(run) if run else (n.replicate >= FRESH_FROM) == fresh)
-        )
+        told = (note for note in notes_of(study.find(label)[0].index) if note.kind is NoteKind.DIAGNOSTICS)
+        asked = (n for n in told if (n.replicate == int(run) if run else (n.replicate >= FRESH_FROM) == fresh))
         runs = [json.loads(note.text) for note in asked]
-        means: Row = {}
-        for name in COLUMNS:
-            values = [each[name] for each in runs if name in each]
-            means[name] = sum(values) / len(values) if values else None
-        filled.append({**row, **means})
+        values = {name: [each[name] for each in runs if name in each] for name in COLUMNS}
+        filled.append({**row, **{name: sum(own) / len(own) if own else None for name, own in values.items()}})
     return filled
 
 

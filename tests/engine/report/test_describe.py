@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.common.errors import EngineError
 from engine.plan import Plan, plan_from_toml, samples
 from engine.plan.coding import code
 from engine.plan.samples import open_data
@@ -158,5 +157,3 @@ def test_an_unchanged_release_says_so(made: Made) -> None:
 def test_one_table(made: Made) -> None:
     release, _ = made
     assert one_table(release, 0).tables == release.tables
-    with pytest.raises(EngineError, match="table 2, must be from 1 to 1"):
-        one_table(release, 1)

@@ -168,6 +168,7 @@ def test_signs_that_would_steer_are_written_out_in_every_format(page) -> None:
         ("<div class='columns'><div><p>x</p></div></div>", "other than two cells"),
         ("<table><tbody><tr><td>a</td></tr><tr><td>a</td><td>b</td></tr></tbody></table>", "different numbers"),
         (f"<table><tbody><tr><td>{IMAGE}</td></tr></tbody></table>", "<img> in <td>"),
+        ("<dl><dt>a</dt><dt>b</dt><dd>c</dd></dl>", "no pairs"),
         ("<p>{{ unknown }}</p>", "unknown"),
         ("<p>{{ 1.5 }}</p>", "filter"),
     ],
