@@ -410,7 +410,7 @@ HEADINGS = {
     "check_failed": "Check failed",
     "not_stated": "For the agency to fill in",
     "tables_published": "Published tables",
-    "files_overlap": "Public files",
+    "files_overlap": "Public files with keys",
     "releases_overlap": "Other releases",
     "no_other_release": "Other releases",
 }

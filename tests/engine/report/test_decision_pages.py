@@ -289,7 +289,7 @@ def test_what_chance_hides_of_the_frontier_is_told_where_it_is_known(case: Case)
     plain = json.loads(case.findings.to_json())
     del plain["map"]["recall"]
     for found, told in ((case.findings, True), (Findings.from_json(json.dumps(plain)), False)):
-        assert ("More runs would tell" in pages(found)) is told
+        assert ("More runs may put" in pages(found)) is told
 
 
 def test_obstacles_come_first_before_signing(case: Case) -> None:
