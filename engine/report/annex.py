@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,47 +29,28 @@ _GROUPS = 40
 def analyst_sections(study: Study, realisation: Remade) -> str:
     """Annex B: names, specs and figures of the candidates, the runs of the chosen one, notes and the log."""
     context, facts = report_context(study, realisation), extent(realisation, study.plan)
-    view, axes = context.view, [context.view.risk, context.view.utility]
-    summary, results, frontier = view.summary, view.results, view.frontier().tolist()
-    households = np.zeros(len(view.scenarios)) if view.households is None else np.nan_to_num(view.households)
-    rows = np.flatnonzero(results.scenario == context.scenario.index)[:_MOST].tolist()
-    notes = [note for note in study.notes.of(context.scenario.index) if note.kind is not NoteKind.COUNT]
+    view, index = context.view, context.scenario.index
     return html(
         "annex_analyst.html",
-        about=study.plan.about,
+        plan=study.plan,
         context=context,
+        view=view,
         spec=realisation.spec,
         amount=str(amount(realisation.spec)),
-        status=RunStatus(realisation.status).word,
+        word=lambda status: RunStatus(status).word,
+        status=realisation.status,
         changed=int(realisation.changed.sum()),
         units=units_changed(realisation),
-        risk=str(view.measures[view.risk]),
-        utility=str(view.measures[view.utility]),
-        n_frontier=len(frontier),
-        frontier=[
-            (
-                view.scenarios[i],
-                float(summary.changed[i]),
-                float(households[i]),
-                *((float(summary.mean[i, k]), float(summary.se[i, k])) for k in axes),
-                bool(view.dominance.clear[i]),
-            )
-            for i in frontier[:_MOST]
-        ],
-        runs=[
-            (
-                int(results.replicate[i]),
-                RunStatus(results.status[i]).word,
-                int(results.changed[i]),
-                *results.values[i, axes].tolist(),
-            )
-            for i in rows
-        ],
-        notes=notes[:_MOST],
+        frontier=view.frontier().tolist(),
+        households=np.zeros(len(view.scenarios)) if view.households is None else np.nan_to_num(view.households),
+        rows=np.flatnonzero(view.results.scenario == index).tolist(),
+        notes=[note for note in study.notes.of(index) if note.kind is not NoteKind.COUNT],
+        most=_MOST,
         begun=time.strftime("%Y-%m-%d", time.gmtime(float(study.about["created"]))),
         came_before=ledger_sentences(ledger_of(study) or Ledger()),
-        log=[(entry, EVENTS[entry.event], json.dumps(entry.detail, ensure_ascii=False)) for entry in entries(study)],
+        log=entries(study),
+        events=EVENTS,
+        as_json=partial(json.dumps, ensure_ascii=False),
         facts=facts,
-        min_n=study.plan.tolerances.min_n,
-        groups_shown=facts.groups[:_GROUPS],
+        most_groups=_GROUPS,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.common.wording import listed, lower_first, upper_first
+from engine.common.wording import upper_first
 from engine.decision.bounds import in_words, title_of
 from engine.decision.choice import NAMED_BY_HAND, chosen_run, gate_now, measures_of
 from engine.decision.comparison import differences
@@ -24,7 +24,7 @@ from engine.frontier.summary import summarise
 from engine.mechanisms import amount, mechanism
 from engine.release.parameter import Amount
 from engine.release.scenarios import RunStatus
-from engine.release.spec import UNIFORM, selection_of
+from engine.release.spec import selection_of
 from engine.report.facts import CandidateRow, Map, MeasureRow, Recommendation
 from engine.report.log import late_words
 from engine.report.losses import optional
@@ -301,45 +301,19 @@ def candidate_rows(context: ReportContext) -> tuple[CandidateRow, ...]:
 # -- candidates in words ---------------------------------------------------------------------------------------------
 
 
-def _named(names: Sequence[str]) -> str:
-    """Names of attributes, called that: candidates have letters, and an attribute may be named by one too."""
-    return f"the attribute{'' if len(names) == 1 else 's'} {listed(names)}"
-
-
 def candidate_words(spec: ReleaseSpec, extents: Sequence[Amount] = ()) -> str:
     """What a candidate does, without how much: attributes and roles, or the method.
 
     Among several ``extents`` (amounts of its mechanism, ascending) its place is said where it is the first, the last or
     between.
     """
-
-    roles = spec.attributes
-    swapped_names = tuple(roles.names_having("S"))
-    if not spec.by_roles:
-        method = mechanism(spec.mechanism)
-        title = f"uses {lower_first(method.title)}"  # after "candidate A", as "exchanges" is
-        altered = method.altered(spec)
-        title = f"{title}, which may change {_named(altered)}" if altered else title
-        return title + _place(amount(spec), extents, "amount")
-    limits = [
-        f"{verb} on {_named(names)}"
-        for role, verb in (("F", "agree"), ("C", "differ"))
-        if (names := roles.names_having(role))
-    ]
-    selection = selection_of(spec.params, roles.names)
-    limits += selection.limits(roles.names)
-    words = f"exchanges {_named(swapped_names)}" + (f" between records that {' and '.join(limits)}" if limits else "")
-    if selection.lean != UNIFORM:
-        words += ", rare records more often than others"
-    return words + _place(amount(spec), extents, "share of records")
-
-
-def _place(asked: Amount, extents: Sequence[Amount], noun: str) -> str:
-    """Words on an amount's place among several that were tried."""
-    if len(extents) < 2 or asked not in extents:
-        return ""
-    ends = {0: "the smallest", len(extents) - 1: "the largest"}
-    return f", at {ends.get(extents.index(asked), 'a middle')} {noun} tried"
+    asked, place = amount(spec), ""
+    if len(extents) > 1 and asked in extents:
+        place = {0: "the smallest", len(extents) - 1: "the largest"}.get(extents.index(asked), "a middle")
+    if spec.by_roles:
+        return in_words("random_swap", spec.attributes, selection_of(spec.params, spec.attributes.names), place)
+    method = mechanism(spec.mechanism)
+    return in_words("other_method", method.title, method.altered(spec), place)
 
 
 def extents_tried(study: Study, spec: ReleaseSpec) -> list[Amount]:

@@ -82,10 +82,7 @@ def history(study: Study, redact: Redactor, context: ReportContext | None = None
     """
     log = [entry for entry in entries(study) if entry.event in _LOGGED]
     context = context if context and context.choice else None
-    run, result_at = context.run if context else None, None
-    if context and context.choice and run and run.fresh:
-        runs_by = [_runs_of(entry, context.choice.label) for entry in log]
-        result_at = next((place for place, runs in enumerate(runs_by) if runs >= run.fresh), None)
+    run, chosen = (context.run, context.choice) if context else (None, None)
     sweeps = _sweeps(study, log)
     rows: list[Event] = []
     for place, entry in enumerate(log):
@@ -94,8 +91,10 @@ def history(study: Study, redact: Redactor, context: ReportContext | None = None
         if has_fresh and not any(_runs_of(earlier, label) for earlier in log[:place]):
             rows.append(Event(_minute(entry.at), (statement("rechecked_in_sweep"),)))
         what = _of_entry(log, place, redact, context)
-        if run and run.fresh_within is not None and place == result_at:
-            what.append(statement("fresh_result", within=run.fresh_within, runs=run.fresh))
+        if run and run.fresh and chosen and _runs_of(entry, chosen.label) >= run.fresh:
+            if run.fresh_within is not None:
+                what.append(statement("fresh_result", within=run.fresh_within, runs=run.fresh))
+            run = None  # it is told once
         if contact := _contact(entry.by, study.plan.about.contact):
             what.append(statement("by_contact", name=contact))
         rows.append(Event(_minute(entry.at), tuple(what)))
