@@ -16,7 +16,6 @@ Secrets too short for a search of bytes (ids of candidates, rate, spec) are chec
 from __future__ import annotations
 
 import base64
-import csv
 import getpass
 import json
 import os
@@ -35,9 +34,9 @@ import numpy as np
 from engine.bundle.manifest import RELEASE
 from engine.bundle.readers import Refused, Tier, files_below
 from engine.bundle.source import ExportSource, StreamedSource
-from engine.bundle.unpack import Part, parts_of, possible_forms, prose
+from engine.bundle.unpack import Part, header_of, parts_of, prose
 from engine.bundle.writers import METHODS, methods_of
-from engine.common.os_support import arrow_file, home
+from engine.common.os_support import home
 from engine.common.processes import hostname
 from engine.common.raw_values import numbers, texts
 from engine.common.streams import key_commitment
@@ -45,7 +44,6 @@ from engine.data.io.writers import LABELS, labels_json
 from engine.data.microdata import RawColumn
 from engine.decision import disclosure_text
 from engine.decision.disclosure_text import EXTENT
-from engine.mechanisms import amount
 from engine.report.circulating import CIRCULATING
 
 if TYPE_CHECKING:
@@ -81,32 +79,27 @@ class OldNumbers:
             long -= set(texts(column.values))
         return frozenset(text.encode() for text in long)
 
-    def column_with(self) -> str | None:
-        """A released column that shows them in most records that have one, or beyond chance; else None."""
+    def shown_by(self) -> tuple[str, str] | None:
+        """A released column that shows them in most records that have one, or beyond chance, or whose values stand in
+        their order, up to one in twenty; and which of the two in words.  Else None."""
         original = self.source.raw.columns[self.column]
         code_of = {text: code for code, text in enumerate(texts(original.values))}
         known = original.codes >= 0  # no number is shown where there is none
         number, n_known = original.codes[known], int(known.sum())
+        _, first = np.unique(number, return_index=True)
+        first = np.flatnonzero(known)[first]
+        first = first[np.argsort(_ranks(original.values)[original.codes[first]])]
         for name, column in self._released():
             shown = np.array([code_of.get(text, -1) for text in texts(column.values)] + [-1])[column.codes][known]
             agree = shown == number
             if 2 * np.count_nonzero(agree) > n_known or _beyond_chance(shown, number, agree):
-                return name
-        return None
-
-    def column_in_order(self) -> str | None:
-        """A released column whose values stand in the order of the numbers, up to one in twenty; else None."""
-        original = self.source.raw.columns[self.column]
-        numbers_seen, first = np.unique(original.codes, return_index=True)
-        first = first[numbers_seen >= 0]
-        first = first[np.argsort(_ranks(original.values)[original.codes[first]])]
-        for name, column in self._released():
+                return name, self.what
             if len(first) <= _FEWEST or len(column.values) < _ALIKE * len(first):
                 continue
             codes = column.codes[first]
             steps = np.diff(_ranks(column.values)[codes[codes >= 0]])
             if max(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)) > _ALIKE * (len(first) - 1):
-                return name
+                return name, f"values in the order of {self.what}"
         return None
 
     def _released(self) -> Iterator[tuple[str, RawColumn]]:
@@ -175,25 +168,15 @@ def check_fields(folder: Path, tier: Tier, source: ExportSource | StreamedSource
 
 
 def _check_public(folder: Path, source: ExportSource) -> None:
-    from pyarrow import parquet
-
     released = list(source.columns)
+    labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
     for path in sorted(folder.iterdir()):
-        if path.suffix == ".csv":
-            with path.open(encoding="utf-8", newline="") as file:
-                columns = next(csv.reader(file))
-        elif path.suffix == ".parquet":
-            schema = parquet.read_schema(arrow_file(path))
-            columns = schema.names
-        else:
-            continue
+        columns, description = header_of(path) or (released, None)
         if columns != released:
             unknown = next((name for name in columns if name not in released), "an order of its own")
             raise _refused(Tier.PUBLIC, f"'{path.name}'", f"a column that is not released ({unknown})")
-        if path.suffix == ".parquet":
-            labels = {LABELS.encode(): text.encode()} if (text := labels_json(released, source.labels)) else {}
-            if (schema.metadata or {}) != labels or any(field.metadata for field in schema):
-                raise _refused(Tier.PUBLIC, f"'{path.name}'", "a description beside its columns")
+        if description is not None and description != labels:
+            raise _refused(Tier.PUBLIC, f"'{path.name}'", "a description beside its columns")
     text = (folder / METHODS).read_text(encoding="utf-8")
     if text != methods_of(source) + "\n":
         raise _refused(Tier.PUBLIC, f"'{METHODS}'", "other words than those on the methods")
@@ -227,16 +210,9 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
     """Refuse words that name a candidate, the rate, or what gives it."""
-    eq_6 = [source.remade.figures[str(call)] for call in source.study.measures if call.measure.of_unaltered]
-    exposed = (*eq_6, *disclosure_text.exposed_shares(source.study, source.scenario))
-    findings = {
-        "the rate": disclosure_text.says_rate(text, amount(source.scenario.spec).share),
-        EXTENT: disclosure_text.says_extent(text, int(source.remade.changed.sum()), source.data.n_records),
-        disclosure_text.EXPOSED: any(disclosure_text.says_share(text, share) for share in exposed),
-    }
-    named = disclosure_text.names_candidate(source.study, text)
-    if what := next(filter(None, [named, *(what for what, said in findings.items() if said)]), None):
-        raise _refused(tier, f"'{where}'", what)
+    risks = [source.remade.figures[str(call)] for call in source.study.measures if call.measure.of_unaltered]
+    if what := disclosure_text.disclosure_in(source.study, source.scenario, text, risks):
+        raise _refused(tier, f"'{where}'", what.partition(" (")[0])
 
 
 Source = ExportSource | StreamedSource
@@ -267,7 +243,7 @@ class Secret:
         """Return whether a piece of a file holds it; a ``word`` may stand in the texts that are ``allowed``."""
         if self.metadata and not part.metadata:
             return False
-        if not any(form in part.content for form in possible_forms(self.forms, part.pairs)):
+        if not any(map(part.holds, self.forms)):
             return False
         if not self.word:
             return True
@@ -290,21 +266,20 @@ class Search:
 
 def search_of(source: Source, out: Path) -> Search:
     """Everything secret about one export."""
-    about, commitment = source.study.about, bytes.fromhex(key_commitment(source.key))
-    secrets = [
-        Secret("the study key", forms_of_bytes(source.key)),
-        Secret("the key of the realisation", forms_of_bytes(source.remade.derived), inside=True),
-        Secret("the secret of the row order", forms_of_bytes(source.rows.secret), inside=True),
-        Secret("a digest of the original", forms_of_bytes(source.raw.content_digest())),
-        Secret("a fingerprint of the original", forms_of_bytes(bytes.fromhex(source.fingerprint)), inside=True),
-        *(
-            Secret("the study's fingerprint of the original", forms_of_bytes(bytes.fromhex(str(about[name]))))
-            for name in ("fingerprint", "files")
-            if name in about
-        ),
-        Secret("the check of the study key", forms_of_bytes(bytes.fromhex(str(about["key_check"])))),
-        Secret("the commitment to the study key", forms_of_bytes(commitment), inside=True),
+    about = source.study.about
+    known = [
+        ("the study key", source.key, False),
+        ("the key of the realisation", source.remade.derived, True),
+        ("the secret of the row order", source.rows.secret, True),
+        ("a digest of the original", source.raw.content_digest(), False),
+        ("a fingerprint of the original", bytes.fromhex(source.fingerprint), True),
+        ("the check of the study key", bytes.fromhex(str(about["key_check"])), False),
+        ("the commitment to the study key", bytes.fromhex(key_commitment(source.key)), True),
     ]
+    for name in ("fingerprint", "files"):
+        if name in about:
+            known.append(("the study's fingerprint of the original", bytes.fromhex(str(about[name])), False))
+    secrets = [Secret(what, forms_of_bytes(secret), inside=inside) for what, secret, inside in known]
     exempt = _words_of_release(source)
     secrets += [secret for path in (source.study.path, out) for secret in _secrets_of_path(path)]
     secrets += local_names(exempt)
@@ -349,10 +324,8 @@ def scan(folder: Path, tier: Tier, search: Search) -> None:
     if tier in (Tier.BOARD, Tier.CIRCULATING):
         allowed = (*allowed, about.contact, plan.lock.by if plan.lock else "")
     for old in search.old_numbers if tier is Tier.PUBLIC else ():
-        if (column := old.column_with()) is not None:
-            raise _refused(tier, f"column '{column}'", old.what)
-        if (column := old.column_in_order()) is not None:
-            raise _refused(tier, f"column '{column}'", f"values in the order of {old.what}")
+        if found := old.shown_by():
+            raise _refused(tier, f"column '{found[0]}'", found[1])
     for name in files_below(folder):
         is_internal = tier is Tier.ANALYST and name.startswith("internal/")
         for part in parts_of(folder / name):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import csv
 import gzip
 import io
 import re
@@ -36,39 +37,15 @@ if TYPE_CHECKING:
 
 
 _CHUNK_OF_PAIRS = 1 << 20  # bytes at a time: a large file needs no memory of its size
-_DISTANCES = (1, 2)  # neighbours, and neighbours in UTF-16, half of whose bytes are zero
 
 
-def pairs_in(content: bytes) -> np.ndarray:
-    """Return whether ``content`` holds each pair of bytes: 65,536 truth values for neighbours, as many for pairs with
-    one byte between them, each at 256 times the first byte plus the second, and a last one that is always true."""
-    present = np.zeros((len(_DISTANCES) << 16) + 1, bool)
-    present[-1] = True
-    for start in range(0, len(content), _CHUNK_OF_PAIRS):
-        present[_pair_indices(content[start : start + _CHUNK_OF_PAIRS + max(_DISTANCES)])] = True
-    return present
+def _pairs(content: bytes) -> np.ndarray:
+    """The pairs of neighbouring bytes: 256 times the first and the second."""
+    codes = np.frombuffer(content, np.uint8).astype(np.uint16)
+    return codes[:-1] << 8 | codes[1:]
 
 
-def possible_forms(forms: tuple[bytes, ...], pairs: np.ndarray) -> list[bytes]:
-    """The ``forms`` that a content with these ``pairs`` (see :func:`pairs_in`) may hold; it holds no other."""
-    if not forms:
-        return []
-    indices, starts = _indices_of_forms(forms)
-    is_possible = np.logical_and.reduceat(pairs[indices], starts)
-    return [form for form, possible in zip(forms, is_possible, strict=True) if possible]
-
-
-@lru_cache(maxsize=1024)
-def _indices_of_forms(forms: tuple[bytes, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The indices of the pairs of all forms and of the last, always true value, and where those of each form begin."""
-    indices = [np.append(_pair_indices(form), -1) for form in forms]
-    return np.concatenate(indices), np.cumsum([0, *(len(of_form) for of_form in indices[:-1])])
-
-
-def _pair_indices(content: bytes) -> np.ndarray:
-    codes = np.frombuffer(content, np.uint8).astype(np.int32)
-    pairs = [(codes[:-distance] << 8 | codes[distance:]) + (i << 16) for i, distance in enumerate(_DISTANCES)]
-    return np.concatenate(pairs)
+_pairs_of_form = lru_cache(maxsize=4096)(_pairs)
 
 
 _WIDEST = 16  # bytes of a value of fixed width: a decimal figure's
@@ -200,6 +177,7 @@ _INFO = rb"/(?:Title|Author|Subject|Keywords|Creator|Producer)\s{0,16}"
 _EMBEDDED = re.compile(rb"base64,([A-Za-z0-9+/=\s]{24,})")
 _TAG = re.compile(r"<[^<>]*>")
 _PLAIN = (".csv", ".parquet", ".sav", ".dta", ".xpt")
+_MOST_HEADER = 1 << 24
 _CHUNK, _OVERLAP = 1 << 26, 1 << 12
 _PROSE = (".docx", ".pptx", ".xlsx", ".html", ".json")
 _LABELLED = (".sav", ".zsav", ".dta", ".xpt", ".sas7bdat")
@@ -214,9 +192,15 @@ class Part:
     metadata: bool = False
 
     @cached_property
-    def pairs(self) -> np.ndarray:
-        """The pairs of bytes that stand in it (see :func:`engine.bundle.unpack.pairs_in`)."""
-        return pairs_in(self.content)
+    def _has_pair(self) -> np.ndarray:
+        present = np.zeros(1 << 16, bool)
+        for start in range(0, len(self.content), _CHUNK_OF_PAIRS):
+            present[_pairs(self.content[start : start + _CHUNK_OF_PAIRS + 1])] = True
+        return present
+
+    def holds(self, form: bytes) -> bool:
+        """Return whether these bytes stand in it; most that do not are told by one of their pairs."""
+        return bool(self._has_pair[_pairs_of_form(form)].all()) and form in self.content
 
 
 class TooLarge(EngineError):
@@ -438,6 +422,26 @@ def check_parquet(path: Path) -> None:
             raise TooLarge(path.name, f"holds {error}, as no table of a bundle does; it was not read") from None
     if n_bytes > _MOST_VALUES + _VALUES_A_BYTE * size:
         raise TooLarge(path.name, f"has {in_words(size)} and unpacks to {in_words(n_bytes)}; it was not read")
+
+
+def header_of(path: Path) -> tuple[list[str], dict[bytes, bytes] | None] | None:
+    """The columns of a CSV or Parquet file, and the latter's description, with that of its columns; else None."""
+    if path.suffix == ".csv":
+        with open_plain(path) as file:
+            head = file.read(_MOST_HEADER).decode("utf-8", "replace")
+        try:
+            return next(csv.reader(io.StringIO(head, newline="")), []), None
+        except csv.Error:
+            raise EngineError(f"'{path.name}' has a header that cannot be read") from None
+    if path.suffix != ".parquet":
+        return None
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(arrow_file(path))
+    description = dict(schema.metadata or {})
+    for field in schema:
+        description |= {b"column: " + name: text for name, text in (field.metadata or {}).items()}
+    return schema.names, description
 
 
 def prose(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:

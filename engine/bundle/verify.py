@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,11 +15,10 @@ from engine.bundle.folder import read_sums, sha256
 from engine.bundle.leaks import local_names
 from engine.bundle.manifest import RELEASE, changed_internal_files, compare, read_log, read_manifest
 from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
-from engine.bundle.unpack import fault, parts_of, prose, variables_in
+from engine.bundle.unpack import fault, header_of, parts_of, prose, variables_in
 from engine.bundle.writers import METHODS
 from engine.common.errors import EngineError, UsageError
-from engine.common.os_support import arrow_file
-from engine.common.untrusted import is_plain, open_plain, read_text, spelt
+from engine.common.untrusted import is_plain, read_text, spelt
 from engine.data.io.writers import LABELS
 from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.circulating import CIRCULATING, read_copy
@@ -29,7 +26,6 @@ from engine.report.earlier_formats import CHAIR, read_chair
 from engine.report.findings import read_board
 from engine.study.decision_log import START
 
-_MOST_HEADER = 1 << 24
 _MOST_PROBLEMS = 1000  # of one check: a file can be wrong in millions of places
 _MOST_BESIDE = 1000  # names that are listed, of as many as there may be
 
@@ -205,32 +201,18 @@ def _declared_names(bundle: Path) -> frozenset[str]:
 
 def _columns(files: Contents) -> Iterator[str]:
     """Data files hold the columns of the codebook and say nothing else."""
-    from pyarrow import parquet
-
     if "codebook.xml" not in files.openable:
         yield "'codebook.xml' is missing or damaged"
         return
     described = variables_in(files.folder / "codebook.xml")
-    for path in (files.folder / name for name in files.openable):
-        if path.suffix == ".csv":
-            with open_plain(path) as file:
-                head = file.read(_MOST_HEADER).decode("utf-8", "replace")
-            try:
-                names = next(csv.reader(io.StringIO(head, newline="")), [])
-            except csv.Error:
-                raise EngineError(f"'{path.name}' has a header that cannot be read") from None
-        elif path.suffix == ".parquet":
-            schema = parquet.read_schema(arrow_file(path))
-            names = schema.names
-            more = set(schema.metadata or {}) - {LABELS.encode()}
-            if more or any(field.metadata for field in schema) or not _only_labels(schema.metadata, names):
-                yield f"'{path.name}' holds a description beside its columns"
-        else:
-            continue
+    for name in files.openable:
+        columns, description = header_of(files.folder / name) or ([], None)
+        if description and not _only_labels(description, columns):
+            yield f"'{name}' holds a description beside its columns"
         yield from (
-            f"'{path.name}' holds the column '{name}', which the codebook does not know"
-            for name in names
-            if name not in described
+            f"'{name}' holds the column '{column}', which the codebook does not know"
+            for column in columns
+            if column not in described
         )
 
 
@@ -243,13 +225,13 @@ class _Labels(msgspec.Struct, forbid_unknown_fields=True):
     missing: list[str] = []
 
 
-def _only_labels(metadata: dict[bytes, bytes] | None, names: list[str]) -> bool:
-    """Return whether the labels in the description of a Parquet file are those of its columns, and nothing else."""
-    content = (metadata or {}).get(LABELS.encode(), b"{}")
+def _only_labels(description: dict[bytes, bytes], names: list[str]) -> bool:
+    """Return whether the description of a Parquet file is the labels of its columns, and nothing else."""
     try:
-        return msgspec.json.decode(content, type=dict[str, _Labels]).keys() <= set(names)
+        labels = msgspec.json.decode(description.get(LABELS.encode(), b"{}"), type=dict[str, _Labels])
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False
+    return {*description} <= {LABELS.encode()} and labels.keys() <= set(names)
 
 
 def _methods(files: Contents) -> Iterator[str]:

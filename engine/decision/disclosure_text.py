@@ -21,11 +21,11 @@ EXTENT = "the share of records changed"
 EXPOSED = "a small-cell risk as a share, which together with its count gives the rate"
 
 
-def disclosure_in(study: Study, scenario: Scenario, text: str) -> str:
+def disclosure_in(study: Study, scenario: Scenario, text: str, risks: Iterable[float] = ()) -> str:
     """The first thing that a text discloses, in words; empty where it discloses nothing.
 
     Ids of candidates in the study and their specs; of ``scenario`` the rate, how many records were changed in any of
-    its runs, and its small-cell risk as a share.
+    its runs, and its small-cell risk as a share: those recorded with its choices and ``risks`` of a run.
     """
     if label := label_in(study, text):
         return f"the id of a candidate ({label})"
@@ -39,7 +39,7 @@ def disclosure_in(study: Study, scenario: Scenario, text: str) -> str:
     changed = np.unique(study.runs.of([scenario.index]).changed)
     if any(says_extent(text, number, n_records) for number in changed.tolist()):
         return EXTENT
-    return EXPOSED if any(says_share(text, share) for share in exposed_shares(study, scenario)) else ""
+    return EXPOSED if any(says_share(text, share) for share in (*risks, *_exposed_shares(study, scenario))) else ""
 
 
 def check_public(study: Study, scenario: Scenario, texts: Iterable[str]) -> None:
@@ -59,14 +59,6 @@ def label_in(study: Study, text: str) -> str:
     return ""
 
 
-def names_candidate(study: Study, text: str) -> str:
-    """The kind of name of a candidate that a text holds, its id or its spec, without the name itself; empty where it
-    holds none."""
-    if label_in(study, text):
-        return "the id of a candidate"
-    return "the spec of a candidate" if _spec_in(study, text) else ""
-
-
 def _spec_in(study: Study, text: str) -> str:
     """The first role in a text as specs of the study have it; empty where it holds none."""
     names = "|".join(re.escape(name) for name in sorted(study.names, key=len, reverse=True))
@@ -74,7 +66,7 @@ def _spec_in(study: Study, text: str) -> str:
     return spec[0] if spec else ""
 
 
-def exposed_shares(study: Study, scenario: Scenario) -> list[float]:
+def _exposed_shares(study: Study, scenario: Scenario) -> list[float]:
     """Eq. 6 of a candidate as a share: means over runs and the run to be released, as its choices recorded them."""
     calls, shares = [str(call) for call in study.measures if call.measure.of_unaltered], []
     for record in (choice.record for choice in study.choices.all() if choice.label == scenario.label):

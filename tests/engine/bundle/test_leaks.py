@@ -342,6 +342,7 @@ def test_an_analysts_release_holds_no_secret_that_its_internal_folder_may(tmp_pa
 
 
 N = 200
+SHOWN = ("other", "the original ids of records")
 
 
 def searched(numbers: list[str], shown: list[str], codes: np.ndarray, n_known: int = N) -> OldNumbers:
@@ -361,17 +362,17 @@ def searched(numbers: list[str], shown: list[str], codes: np.ndarray, n_known: i
 
 def test_a_column_that_shows_them_is_found_whatever_they_look_like() -> None:
     numbers = [str(i) for i in range(N)]
-    assert searched(numbers, numbers, np.arange(N)).column_with() == "other"
-    assert searched(numbers, numbers, np.roll(np.arange(N), 1)).column_with() is None
+    assert searched(numbers, numbers, np.arange(N)).shown_by() == SHOWN
+    assert searched(numbers, numbers, np.arange(N) ^ 1).shown_by() is None
 
 
 def test_records_without_one_make_no_other_column_suspect() -> None:
     few = [f"p{i}" for i in range(80)]
     ages = [str(age) for age in range(90)]
-    assert searched(few, ages, np.arange(N) % 90, n_known=80).column_with() is None
-    assert searched(few, few, np.arange(N) % 80, n_known=80).column_with() == "other"
+    assert searched(few, ages, np.arange(N) % 90, n_known=80).shown_by() is None
+    assert searched(few, few, np.arange(N) % 80, n_known=80).shown_by() == SHOWN
     gaps = np.where(np.arange(N) < 80, np.arange(N) % 80, -1)
-    assert searched(few, few, gaps, n_known=80).column_with() == "other"
+    assert searched(few, few, gaps, n_known=80).shown_by() == SHOWN
 
 
 @pytest.mark.parametrize("form", ["home-{:05d}", "home {:05d} north", "Österreich-{}", "户口登记{:05d}"])
@@ -398,18 +399,18 @@ def test_a_column_that_shows_some_of_them_is_found_beyond_chance() -> None:
     rng = np.random.default_rng(5)
     shown = rng.permutation(N)
     unrelated = searched(numbers, numbers, shown)
-    assert unrelated.column_with() is None
+    assert unrelated.shown_by() is None
     shown[:40] = np.arange(40)
-    assert searched(numbers, numbers, shown).column_with() == "other", "a fifth of the records"
+    assert searched(numbers, numbers, shown).shown_by() == SHOWN, "a fifth of the records"
     shown[10:40] = rng.integers(100, N, 30)
-    assert searched(numbers, numbers, shown).column_with() is None, "ten may agree by accident"
+    assert searched(numbers, numbers, shown).shown_by() is None, "ten may agree by accident"
 
 
 def test_numbers_of_few_households_agree_by_chance_with_ages() -> None:
     rng = np.random.default_rng(6)
     for _ in range(50):
         ages = [str(age) for age in range(90)]
-        assert searched(ages[:60], ages, rng.integers(0, 90, N)).column_with() is None
+        assert searched(ages[:60], ages, rng.integers(0, 90, N)).shown_by() is None
 
 
 @pytest.mark.parametrize(
@@ -423,17 +424,17 @@ def test_numbers_of_few_households_agree_by_chance_with_ages() -> None:
 )
 def test_a_column_in_the_order_of_the_numbers_is_found(shown: list[str]) -> None:
     search = searched([str(i) for i in range(N)], shown, np.arange(N))
-    assert search.column_with() is None and search.column_in_order() == "other"
+    assert search.shown_by() == ("other", "values in the order of the original ids of records")
     scrambled = np.random.default_rng(7).permutation(N)
-    assert searched([str(i) for i in range(N)], shown, scrambled).column_in_order() is None
+    assert searched([str(i) for i in range(N)], shown, scrambled).shown_by() is None
     mostly = np.arange(N)
     mostly[:20] = scrambled[:20]
-    assert searched([str(i) for i in range(N)], shown, mostly).column_in_order() is None, "one in ten is another"
+    assert searched([str(i) for i in range(N)], shown, mostly).shown_by() is None, "one in ten is another"
 
 
 def test_a_sorted_file_of_repeated_values_is_no_order_of_numbers() -> None:
     numbers, shown = [str(i) for i in range(N)], [str(i) for i in range(90)]
-    assert searched(numbers, shown, np.arange(N) * 90 // N).column_in_order() is None
+    assert searched(numbers, shown, np.arange(N) * 90 // N).shown_by() is None
 
 
 def test_many_records_that_agree_in_one_number_alone_show_none() -> None:
@@ -441,4 +442,4 @@ def test_many_records_that_agree_in_one_number_alone_show_none() -> None:
     search = searched(numbers, ["0", "none"], np.where(np.arange(N) < 100, 0, 1))
     # the first household has 100 records, and each of the others one
     search.source.raw.columns["case"].codes[:100] = 0
-    assert search.column_with() is None
+    assert search.shown_by() is None

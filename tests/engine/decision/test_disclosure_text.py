@@ -13,7 +13,6 @@ from engine.decision.disclosure_text import (
     DRAWN,
     check_public,
     disclosure_in,
-    names_candidate,
     says_extent,
     says_rate,
 )
@@ -43,11 +42,11 @@ def test_ids_specs_and_the_rate_are_named(study: Study) -> None:
 
 
 def test_ids_and_specs_in_words(study: Study) -> None:
-    label, name = study.scenarios[0].label, study.names[0]
-    assert names_candidate(study, f"we take {label}.") and names_candidate(study, f"({label}/1)")
-    assert not names_candidate(study, f"a{label} and x00000000000000")
-    assert names_candidate(study, f"only {name}:S") and names_candidate(study, f"swap {name}:S B:F")
-    assert not names_candidate(study, f"see p{name}:S and vitamin:Z")
+    first, name = study.scenarios[0], study.names[0]
+    assert disclosure_in(study, first, f"we take {first.label}.") and disclosure_in(study, first, f"({first.label}/1)")
+    assert not disclosure_in(study, first, f"a{first.label} and x00000000000000")
+    assert disclosure_in(study, first, f"only {name}:S") and disclosure_in(study, first, f"swap {name}:S B:F")
+    assert not disclosure_in(study, first, f"see p{name}:S and vitamin:Z")
 
 
 @pytest.mark.parametrize(
