@@ -11,12 +11,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.bundle import cleanup_process
-from engine.bundle.readers import SUMS
+from engine.bundle.readers import SUMS, files_below, is_folder, why_unopened
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.os_support import Unwritten, is_full, keep_private, publish, reason_of
 from engine.common.processes import machine, was_left
@@ -174,3 +174,13 @@ def read_sums(folder: Path) -> dict[str, str] | None:
     if not all(len(digest) == 64 and path for digest, _, path in pairs):
         return None
     return {path: digest for digest, _, path in pairs}
+
+
+def changed_files(folder: Path, digests: Mapping[str, str], *own: str) -> dict[str, str]:
+    """The files below a folder, but for its ``own``, that are not those of the digests: changed, added or removed."""
+    present = set(files_below(folder)) - {*own} if is_folder(folder) else set[str]()
+    changed = dict.fromkeys({*digests} - present, "removed") | dict.fromkeys(present - {*digests}, "added")
+    for name in present & {*digests}:
+        if why_unopened(folder / name) or sha256(folder / name) != digests[name]:
+            changed[name] = "changed"
+    return dict(sorted(changed.items()))

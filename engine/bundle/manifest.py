@@ -22,8 +22,8 @@ from typing import Any
 
 import msgspec
 
-from engine.bundle.folder import read_sums, sha256
-from engine.bundle.readers import SUMS, Tier, files_below, why_unopened
+from engine.bundle.folder import changed_files, read_sums
+from engine.bundle.readers import SUMS, Tier
 from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
@@ -46,7 +46,7 @@ BUCKETS = "shuffle_buckets"
 _REQUIRED: dict[str, Any] = {
     **dict.fromkeys(("candidate", "mechanism", "spec", "rate", "rule", "status", "plan"), str),
     **dict.fromkeys(("fingerprint", "log", "seal"), str),
-    **dict.fromkeys(("records_changed", "stream_version"), int),
+    **dict.fromkeys(("format", "records_changed", "stream_version"), int),
     **dict.fromkeys(("sha256", "internal", "bundles"), dict[str, str]),
     **dict.fromkeys(("include", "formats"), list[str]),
     "figures": dict[str, float | None],
@@ -130,12 +130,11 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         in_bundle = path / INTERNAL / MANIFEST
         path = in_bundle if os.path.lexists(in_bundle) else path / Tier.ANALYST / INTERNAL / MANIFEST
     manifest = _read(path, follow=is_file)
-    missing = [name for name in ("format", *_REQUIRED) if name not in manifest]
-    if "format" in manifest and manifest["format"] != FORMAT:
+    if manifest.get("format", FORMAT) != FORMAT:
         raise EngineError(f"'{path.name}' has format {manifest['format']}, and this version reads format {FORMAT}")
-    if missing:
-        raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{missing[0]}'")
     for name, type_of_field in {**_REQUIRED, **_OPTIONAL}.items():
+        if name not in manifest and name in _REQUIRED:
+            raise EngineError(f"'{path.name}' is no manifest of an export: it lacks '{name}'")
         if name in manifest and not fits(manifest[name], type_of_field):
             raise EngineError(f"'{path.name}' is damaged: the field '{name}' does not have its type")
     if any(len(pair) != 2 for pair in manifest["params"]):
@@ -192,27 +191,14 @@ def read_intact(path: str | Path) -> dict[str, Any]:
         bundle = analyst_in(path)
         if read_sums(bundle) is None:
             raise EngineError(f"the bundle's {SUMS} is missing or damaged, so nobody can tell what was changed in it")
-        for name in changed_internal_files(bundle, manifest):
-            raise EngineError(
-                f"'{name}' of the bundle was changed, added or removed after the export; nothing was computed"
-            )
+        for name, change in changed_files(bundle / INTERNAL, manifest["internal"], MANIFEST, SEEDS).items():
+            raise EngineError(f"'{INTERNAL}/{name}' of the bundle was {change} after the export; nothing was computed")
     return manifest
 
 
 def analyst_in(folder: Path) -> Path:
     """The analyst's bundle in a folder: the folder itself, or the one beside those of other readers."""
     return folder if (folder / INTERNAL).is_dir() else folder / Tier.ANALYST
-
-
-def changed_internal_files(bundle: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """The internal files of an analyst's bundle that are not those of its manifest, by their path in the bundle."""
-    folder, digests = bundle / INTERNAL, manifest["internal"]
-    present = set(files_below(folder)) - {MANIFEST, SEEDS}
-    return [
-        f"{INTERNAL}/{name}"
-        for name in sorted({*digests, *present})
-        if name not in present or why_unopened(folder / name) or digests.get(name) != sha256(folder / name)
-    ]
 
 
 LOG = "decision-log.json"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.bundle.folder import new_folder, scratch_folder, sha256
+from engine.bundle.folder import changed_files, new_folder, scratch_folder
 from engine.bundle.manifest import (
     BUCKETS,
     INTERNAL,
@@ -18,11 +18,9 @@ from engine.bundle.manifest import (
     read_log,
     read_manifest,
 )
-from engine.bundle.readers import why_unopened
 from engine.bundle.released_files import Rows, labels_of, tables_of, write_streamed, write_tables
 from engine.bundle.source import CLOSE
 from engine.common.errors import Remedy, UsageError
-from engine.common.untrusted import is_plain
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import Microdata, RawTable
 from engine.measures import call
@@ -99,12 +97,8 @@ def replay(
     platform = _platform_differences(manifest) if len(equal) < len(files) else ""
     differs += [f"{name} differs from the export{platform}" for name in files if name not in equal]
     release = analyst_in(path) / RELEASE
-    held = {name: release / name for name in equal} if path.is_dir() else {}  # of a manifest alone no files
-    altered = [
-        name
-        for name, file in held.items()
-        if not is_plain(file) or why_unopened(file) or sha256(file) != manifest["sha256"][name]
-    ]
+    held = changed_files(release, manifest["sha256"]) if path.is_dir() else {}  # of a manifest alone no files
+    altered = [name for name in equal if name in held]
     differs += [f"{name} in the folder is not what was exported: it has been altered or removed" for name in altered]
     same = tuple(name for name in equal if name not in altered)
     if out is not None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from engine.bundle.folder import read_sums, sha256
+from engine.bundle.folder import changed_files, read_sums, sha256
 from engine.bundle.leaks import local_names
-from engine.bundle.manifest import RELEASE, changed_internal_files, compare, read_log, read_manifest
+from engine.bundle.manifest import INTERNAL, MANIFEST, RELEASE, SEEDS, compare, read_log, read_manifest
 from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
 from engine.bundle.unpack import fault, header_of, parts_of, prose, variables_in
 from engine.bundle.writers import METHODS
@@ -112,14 +112,8 @@ def _digests(files: Contents) -> Iterator[str]:
     if listed is None:
         yield f"{SUMS} is missing or damaged"
         return
-    present = {name for name in files.names if name != SUMS}
-    yield from (f"'{name}' is listed and not there" for name in sorted(set(listed) - present))
-    yield from (f"'{spelt(name)}' is there and not listed" for name in sorted(present - set(listed)))
-    yield from (
-        f"'{name}' was changed"
-        for name in files.openable
-        if name in listed and sha256(files.folder / name) != listed[name]
-    )
+    changed = changed_files(files.folder, listed, SUMS)
+    yield from (f"'{spelt(name)}' was {change}" for name, change in changed.items())
 
 
 def _local_names(files: Contents) -> Iterator[str]:
@@ -144,20 +138,12 @@ def _chain(files: Contents) -> Iterator[str]:
 
 
 def _manifest(files: Contents) -> Iterator[str]:
-    bundle, manifest = files.folder, read_manifest(files.folder)
+    manifest = read_manifest(files.folder)
     if not manifest["intact"]:
         yield "the manifest is not the one that was sealed with its seed annex: a field was changed"
-    for name, digest in manifest["sha256"].items():
-        if f"{RELEASE}/{name}" not in files.openable or sha256(bundle / RELEASE / name) != digest:
-            yield f"the released file '{name}' is not the one of the manifest"
-    yield from (
-        f"'{name}' is not the one of the manifest: it was changed, added or removed"
-        for name in changed_internal_files(bundle, manifest)
-    )
-    for name in files.openable:
-        folder, _, file = name.partition("/")
-        if folder == RELEASE and file not in manifest["sha256"]:
-            yield f"the released file '{file}' is not in the manifest"
+    for folder, field, own in ((RELEASE, "sha256", ()), (INTERNAL, "internal", (MANIFEST, SEEDS))):
+        changed = changed_files(files.folder / folder, manifest[field], *own)
+        yield from (f"'{folder}/{name}' was {change} after the export" for name, change in changed.items())
 
 
 def _fields(files: Contents) -> Iterator[str]:

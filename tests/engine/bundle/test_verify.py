@@ -83,8 +83,8 @@ def described(bundle: Path) -> None:
 
 TAMPERED = [
     ("public", edit("release.csv", lambda t: t + "\n"), False, "'release.csv' was changed"),
-    ("public", lambda b: (b / "load.R").unlink(), False, "'load.R' is listed and not there"),
-    ("public", lambda b: (b / "notes.txt").write_text("x"), False, "'notes.txt' is there and not listed"),
+    ("public", lambda b: (b / "load.R").unlink(), False, "'load.R' was removed"),
+    ("public", lambda b: (b / "notes.txt").write_text("x"), False, "'notes.txt' was added"),
     ("public", lambda b: (b / "notes.txt").write_text("x"), True, "'notes.txt' is not on the list of what this reader"),
     ("public", lambda b: (b / "SHA256SUMS").unlink(), False, "SHA256SUMS is missing or damaged"),
     ("public", edit("SHA256SUMS", lambda t: t[1:]), False, "SHA256SUMS is missing or damaged"),
@@ -106,32 +106,42 @@ TAMPERED = [
     ("analyst", log(lambda c: c[0].pop("by")), True, "the decision log is missing or damaged"),
     ("analyst", edit("internal/manifest.json", lambda t: t.replace('"0.15"', '"0.2"')), True, "a field was changed"),
     ("analyst", edit("internal/seed-annex.json", lambda t: t + " "), True, "not the one that was sealed"),
-    ("analyst", edit("release/release.csv", lambda t: t + "\n"), True, "'release.csv' is not the one of the manifest"),
+    (
+        "analyst",
+        edit("release/release.csv", lambda t: t + "\n"),
+        True,
+        "'release/release.csv' was changed after the export",
+    ),
     (
         "analyst",
         edit("internal/candidates.csv", lambda t: t.replace("0.", "9.", 1)),
         True,
-        "'internal/candidates.csv' is not the one of the manifest: it was changed",
+        "'internal/candidates.csv' was changed after",
     ),
     (
         "analyst",
         edit("internal/self-attack.json", lambda t: t.replace("false", "true", 1)),
         True,
-        "'internal/self-attack.json' is not the one of the manifest",
+        "'internal/self-attack.json' was changed",
     ),
     (
         "analyst",
         lambda b: shutil.copy(b / "internal/pairs.parquet", b / "internal/flags.parquet"),
         True,
-        "'internal/flags.parquet' is not the one of the manifest",
+        "'internal/flags.parquet' was changed",
     ),
     (
         "analyst",
         lambda b: (b / "internal/annex-b-analyst.html").unlink(),
         True,
-        "'internal/annex-b-analyst.html' is not the one of the manifest",
+        "'internal/annex-b-analyst.html' was removed",
     ),
-    ("analyst", lambda b: shutil.copy(b / "release/release.csv", b / "release/release-02.csv"), True, "not in the man"),
+    (
+        "analyst",
+        lambda b: shutil.copy(b / "release/release.csv", b / "release/release-02.csv"),
+        True,
+        "release-02.csv' was added after",
+    ),
     *(
         (tier, filled(name, bytes(9999)), True, f"'{name}' cannot be opened as what it is")
         for tier, name in (("board", "memo.docx"), ("board", "tables.xlsx"), ("public", "load.R"))
