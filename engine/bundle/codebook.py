@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
@@ -137,43 +137,41 @@ def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
 
 def _column(name: str, values: pa.Array, about: ColumnLabels, weights: np.ndarray | None, coded: bool) -> Column:
     distinct, codes = _coded(values)
-    raw = texts(distinct)
-    counts = np.bincount(codes[codes >= 0], minlength=len(raw))
-    empty = int((codes < 0).sum())
-    figures = about.notation_of(distinct).numbers(distinct)
-    is_valid = ~about.missing_mask(distinct)
-    missing = {value for value, valid in zip(raw, is_valid, strict=True) if not valid}
+    raw, known = texts(distinct), codes >= 0
+    counts = np.bincount(codes[known], minlength=len(raw) + 1)  # the last is of values that no record has
+    sums = None if weights is None else np.bincount(codes[known], weights[known], minlength=len(raw) + 1)
+    figures, is_valid = about.notation_of(distinct).numbers(distinct), ~about.missing_mask(distinct)
     numeric = len(raw) > 0 and not np.isnan(figures[is_valid]).any()
-    listed: list[Value] = []
-    if len(raw) <= MOST_VALUES or about.values or missing:
-        count_of = dict(zip(raw, counts.tolist(), strict=True))
-        weight_of = dict.fromkeys(raw, 0.0)
-        if weights is not None:
-            sums = np.bincount(codes[codes >= 0], weights[codes >= 0], minlength=len(raw))
-            weight_of = dict(zip(raw, sums.tolist(), strict=True))
-        absent = [value for value, _ in about.values if value not in count_of]
-        without = missing | set(about.missing_among(absent))
-        for value in (*raw, *absent):
-            if len(raw) <= MOST_VALUES or value in about.label_of or value in missing:
-                label, weighted = about.label_of.get(value, ""), weight_of.get(value, 0.0)
-                n = count_of.get(value, 0)
-                listed.append(Value(value, label, value in without, n, None if weights is None else weighted))
-        numeric_values = all(is_number(value.raw) for value in listed)
-        listed.sort(key=lambda value: (float(value.raw) if numeric_values else 0.0, value.raw))
-    valid = int(sum(counts[i] for i in range(len(raw)) if raw[i] not in missing))
+    place = {value: i for i, value in enumerate(raw)}
+    absent = [value for value, _ in about.values if value not in place]
+    missing = {value for value, valid in zip(raw, is_valid, strict=True) if not valid} | {*about.missing_among(absent)}
+    listed = [
+        Value(value, about.label_of.get(value, ""), value in missing, int(counts[i]), None if sums is None else sums[i])
+        for value, i in ((value, place.get(value, -1)) for value in (*raw, *absent))
+        if len(raw) <= MOST_VALUES or value in about.label_of or value in missing
+    ]
+    numeric_values = all(is_number(value.raw) for value in listed)
+    listed.sort(key=lambda value: (float(value.raw) if numeric_values else 0.0, value.raw))
+    x, n = figures[is_valid], counts[:-1][is_valid]
     # A mean of codes says nothing.  A few labels, such as that of a highest value, leave a column its numbers; that a
     # file calls it a scale says little, since programs write so unless told otherwise.
     labelled = sum(value in about.label_of for value in raw if value not in missing)
-    nominal = coded or about.measure in ("nominal", "ordinal")
-    categories = numeric and (nominal or 2 * labelled > int(is_valid.sum()))
-    least = most = mean = sd = None
-    if numeric and valid and not categories:
-        x, n = figures[is_valid], counts[is_valid]
-        least, most = float(x.min()), float(x.max())
-        mean = float((x * n).sum() / n.sum())
-        sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
-    kind = "numeric" if numeric else "character"
-    return Column(name, about.label, kind, tuple(listed), len(raw), valid, empty, least, most, mean, sd, categories)
+    categories = numeric and (coded or about.measure in ("nominal", "ordinal") or 2 * labelled > len(x))
+    column = Column(
+        name=name,
+        label=about.label,
+        kind="numeric" if numeric else "character",
+        values=tuple(listed),
+        distinct=len(raw),
+        valid=int(n.sum()),
+        empty=int((~known).sum()),
+        categories=categories,
+    )
+    if not numeric or not column.valid or categories:
+        return column
+    mean = float((x * n).sum() / n.sum())
+    sd = float(np.sqrt((n * (x - mean) ** 2).sum() / (n.sum() - 1))) if n.sum() > 1 else None
+    return replace(column, least=float(x.min()), most=float(x.max()), mean=mean, sd=sd)
 
 
 def _number(value: float) -> str:
