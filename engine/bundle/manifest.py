@@ -1,8 +1,4 @@
-"""The manifest of an export and its sealed secrets, and the checks that a bundle is unchanged and where it comes from.
-
-Whoever changes a file can write the list of digests anew, so a bundle alone cannot tell: the decision log of its study
-or the analyst's bundle beside it can.
-"""
+"""The manifest of an export and its sealed secrets, and the check that an analyst's bundle is unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -28,10 +23,9 @@ from engine.common import __version__
 from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import write_private
 from engine.common.streams import STREAM_VERSION
-from engine.common.untrusted import fits, is_plain, read_json, read_plain
-from engine.study.decision_log import Entry, check_seal, entries
+from engine.common.untrusted import fits, read_json, read_plain
+from engine.study.decision_log import Entry
 from engine.study.decision_log import verify as verify_chain
-from engine.study.study import Study
 
 FORMAT = 3
 RELEASE, INTERNAL = "release", "internal"
@@ -203,64 +197,6 @@ def analyst_in(folder: Path) -> Path:
 
 LOG = "decision-log.json"
 """The decision log in an analyst's bundle, as it was when that was written."""
-UNKNOWN = (
-    "from the bundle alone nobody can tell; name the study, or keep the bundle beside the study or the analyst's bundle"
-)
-_LEVELS_UP = 3  # folders above a bundle in which its study may lie: of the export, of all exports, their own
-
-
-def compare(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ...], str]:
-    """The problems of a bundle according to the study (the one given, else those beside it) or the analyst's bundle
-    beside it; and, where none of them records such a bundle, a sentence that says so (else empty)."""
-    if not is_plain(bundle / SUMS):
-        return (f"{SUMS} is missing, so there is nothing to compare",), ""
-    digest = hashlib.sha256(read_plain(bundle / SUMS)).hexdigest()
-    beside = [path for folder in bundle.absolute().parents[:_LEVELS_UP] for path in sorted(folder.glob("*.study"))]
-    named = [path for path in beside if is_plain(path)] if study is None else [study]  # a pipe is left out
-    studies: dict[str, str] = {}
-    for path in named:
-        try:
-            opened = Study.open(path)
-        except EngineError:
-            if study is None:  # a file beside it that is no study; a log that was changed is never passed over
-                continue
-            raise
-        with opened:
-            log = entries(opened)
-            verify_chain(log)
-            check_seal(opened)
-            studies |= dict.fromkeys(digests_in(log, tier), path.name)
-    if digest in studies:
-        return (), ""
-    if study is not None or studies:
-        names = " or ".join(f"'{name}'" for name in dict.fromkeys(studies.values() if study is None else [study.name]))
-        return (f"the decision log of {names} records no such bundle: it was changed, or belongs to another study",), ""
-    analyst = bundle.absolute().parent / Tier.ANALYST
-    if tier is Tier.ANALYST or not (analyst / INTERNAL).is_dir():
-        return (), UNKNOWN
-    manifest = read_manifest(analyst)
-    if not manifest["intact"]:
-        return ("the manifest of the analyst's bundle beside it was changed, so there is nothing to compare",), ""
-    log = read_log(analyst)
-    written = [manifest["bundles"][name] for name in _names(tier) if name in manifest["bundles"]]
-    if digest in (*written, *digests_in(log, tier)):  # of this export, or of an earlier one
-        return (), ""
-    if written:
-        return ("it is not the bundle that was written with the analyst's bundle beside it",), ""
-    return (), UNKNOWN
-
-
-def digests_in(log: Iterable[Entry], tier: Tier) -> Iterator[str]:
-    """The digests of a reader's bundles in a decision log, also begun ones: an export may end between entries."""
-    for entry in log:
-        sums = entry.detail.get("sums")
-        if entry.event in ("exporting", "exported") and isinstance(sums, Mapping):
-            yield from (str(sums[name]) for name in _names(tier) if name in sums)
-
-
-def _names(tier: Tier) -> tuple[str, ...]:
-    """The names of a reader in decision logs; the board's file was the members' in format 1."""
-    return (tier.value, "member") if tier is Tier.BOARD else (tier.value,)
 
 
 def read_log(analyst: Path) -> list[Entry]:

@@ -1,9 +1,13 @@
-"""Verify a bundle from its folder alone: digests, allow-list, fields, chain of the log."""
+"""Verify a bundle: digests, allow-list, fields, chain of the log, and its origin.
+
+Whoever changes a file can write the list of digests anew, so a bundle alone cannot tell its origin: the decision log of
+its study or the analyst's bundle beside it can.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,7 +17,7 @@ import msgspec
 
 from engine.bundle.folder import changed_files, read_sums, sha256
 from engine.bundle.leaks import local_names
-from engine.bundle.manifest import INTERNAL, MANIFEST, RELEASE, SEEDS, compare, read_log, read_manifest
+from engine.bundle.manifest import INTERNAL, MANIFEST, RELEASE, SEEDS, read_log, read_manifest
 from engine.bundle.readers import ALL, SUMS, TIERS, Contents, Tier, bundles_in, contents_of, is_folder, why_unopened
 from engine.bundle.unpack import fault, header_of, parts_of, prose, variables_in
 from engine.bundle.writers import METHODS
@@ -24,7 +28,9 @@ from engine.decision.disclosure_text import DRAWN, LABEL
 from engine.report.circulating import CIRCULATING, read_copy
 from engine.report.earlier_formats import CHAIR, read_chair
 from engine.report.findings import read_board
-from engine.study.decision_log import START
+from engine.study.decision_log import START, Entry, check_seal, entries
+from engine.study.decision_log import verify as verify_chain
+from engine.study.study import Study
 
 _MOST_PROBLEMS = 1000  # of one check: a file can be wrong in millions of places
 _MOST_BESIDE = 1000  # names that are listed, of as many as there may be
@@ -70,41 +76,101 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
             results.append(CheckResult(tier, statement, problems))
         files = replace(files, refused={**files.refused, **faults})
         results += [
-            CheckResult(tier, statement, tuple(_problems(check, files)))
-            for statement, (check, tiers) in _CHECKS.items()
-            if tier in tiers
+            _result(tier, statement, check(files)) for statement, (check, tiers) in _CHECKS.items() if tier in tiers
         ]
-        problems, note = _provenance(bundle, tier, None if study is None else Path(study))
-        results.append(CheckResult(tier, "it is a bundle that was exported", problems, note))
+        origin = _provenance(bundle, tier, None if study is None else Path(study))
+        results.append(_result(tier, "it is a bundle that was exported", origin))
     if len(bundles) > 1 or folder not in bundles.values():
-        beside = [spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values()]
-        problems = tuple(f"'{name}' lies beside them" for name in beside)
-        results.append(CheckResult(ALL, "nothing lies beside the bundles", problems))
+        names = (spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values())
+        beside = (f"'{name}' lies beside them" for name in names)
+        results.append(
+            _result(ALL, "nothing lies beside the bundles", (f"'{name}' lies beside them" for name in beside))
+        )
     if {Tier.ANALYST, Tier.PUBLIC} <= set(bundles):
-        results.append(CheckResult(ALL, "the release is the same in every bundle", tuple(_same_release(bundles))))
+        results.append(_result(ALL, "the release is the same in every bundle", _same_release(bundles)))
     return results
 
 
-def _problems(check: Callable[[Contents], Iterator[str]], files: Contents) -> Iterator[str]:
-    """The first problems that a check finds; a file with damage that no check foresees is a problem too."""
+def _result(tier: str, statement: str, problems: Iterator[str]) -> CheckResult:
+    """The result of a check with the first problems that it finds; a file with damage that no check foresees is one."""
+    found: list[str] = []
     try:
-        problems = check(files)
-        yield from islice(problems, _MOST_PROBLEMS)
+        found += islice(problems, _MOST_PROBLEMS)
         if next(problems, None) is not None:
-            yield f"there are more problems than these {_MOST_PROBLEMS:,}"
+            found.append(f"there are more problems than these {_MOST_PROBLEMS:,}")
+    except _Unknown:
+        return CheckResult(tier, statement, (), _UNKNOWN)
     except EngineError as error:
-        yield str(error)
+        found.append(str(error))
     except (OSError, ValueError, RecursionError):
-        yield "a file of the bundle is damaged, so that this could not be checked"
+        found.append("a file of the bundle is damaged, so that this could not be checked")
+    return CheckResult(tier, statement, tuple(found))
 
 
-def _provenance(bundle: Path, tier: Tier, study: Path | None) -> tuple[tuple[str, ...], str]:
-    try:
-        return compare(bundle, tier, study)
-    except EngineError as error:
-        return (str(error),), ""
-    except (OSError, ValueError, RecursionError):
-        return ("the analyst's bundle beside it is damaged, so there is nothing to compare",), ""
+_UNKNOWN = (
+    "from the bundle alone nobody can tell; name the study, or keep the bundle beside the study or the analyst's bundle"
+)
+
+
+class _Unknown(Exception):
+    """Nothing records such a bundle."""
+
+
+_LEVELS_UP = 3  # folders above a bundle in which its study may lie: of the export, of all exports, their own
+
+
+def _provenance(bundle: Path, tier: Tier, study: Path | None) -> Iterator[str]:
+    """Look a bundle up in the study given, else in those beside it, else in the analyst's bundle beside it;
+    :class:`_Unknown` where none of them records such a bundle."""
+    if not is_plain(bundle / SUMS):
+        yield f"{SUMS} is missing, so there is nothing to compare"
+        return
+    digest = sha256(bundle / SUMS)
+    beside = [path for folder in bundle.absolute().parents[:_LEVELS_UP] for path in sorted(folder.glob("*.study"))]
+    studies: dict[str, str] = {}
+    for path in filter(is_plain, beside) if study is None else [study]:  # a pipe is left out
+        try:
+            opened = Study.open(path)
+        except EngineError:
+            if study is None:  # a file beside it that is no study; a log that was changed is never passed over
+                continue
+            raise
+        with opened:
+            log = entries(opened)
+            verify_chain(log)
+            check_seal(opened)
+            studies |= dict.fromkeys(digests_in(log, tier), path.name)
+    if digest in studies:
+        return
+    if study is not None or studies:
+        names = " or ".join(f"'{name}'" for name in dict.fromkeys(studies.values() if study is None else [study.name]))
+        yield f"the decision log of {names} records no such bundle: it was changed, or belongs to another study"
+        return
+    analyst = bundle.absolute().parent / Tier.ANALYST
+    if tier is Tier.ANALYST or not (analyst / INTERNAL).is_dir():
+        raise _Unknown
+    manifest = read_manifest(analyst)
+    if not manifest["intact"]:
+        yield "the manifest of the analyst's bundle beside it was changed, so there is nothing to compare"
+        return
+    written = [manifest["bundles"][name] for name in _names(tier) if name in manifest["bundles"]]
+    if digest not in (*written, *digests_in(read_log(analyst), tier)):  # of this export, or of an earlier one
+        if not written:
+            raise _Unknown
+        yield "it is not the bundle that was written with the analyst's bundle beside it"
+
+
+def digests_in(log: Iterable[Entry], tier: Tier) -> Iterator[str]:
+    """The digests of a reader's bundles in a decision log, also begun ones: an export may end between entries."""
+    for entry in log:
+        sums = entry.detail.get("sums")
+        if entry.event in ("exporting", "exported") and isinstance(sums, Mapping):
+            yield from (str(sums[name]) for name in _names(tier) if name in sums)
+
+
+def _names(tier: Tier) -> tuple[str, ...]:
+    """The names of a reader in decision logs; the board's file was the members' in format 1."""
+    return (tier.value, "member") if tier is Tier.BOARD else (tier.value,)
 
 
 def _digests(files: Contents) -> Iterator[str]:

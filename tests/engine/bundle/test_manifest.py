@@ -1,18 +1,11 @@
-"""The manifest's times, and the places where a bundle's list of digests is looked up."""
+"""The manifest's times, and the digests of bundles in decision logs."""
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import nullcontext
-from pathlib import Path
-
-import pytest
-
-from engine.bundle import manifest
-from engine.bundle.manifest import UNKNOWN, compare, digests_in, iso
+from engine.bundle.manifest import iso
 from engine.bundle.readers import Tier
+from engine.bundle.verify import digests_in
 from engine.study.decision_log import Entry, Event
-from engine.study.study import Study
 
 
 def entry(event: Event, **sums: str) -> Entry:
@@ -28,19 +21,3 @@ def test_the_boards_bundle_was_the_members_once_and_no_other_was() -> None:
     assert [*digests_in(log, Tier.BOARD)] == ["m", "b"]
     assert [*digests_in(log, Tier.PUBLIC)] == ["p"]
     assert [*digests_in(log, Tier.ANALYST)] == []
-
-
-def test_a_bundle_is_looked_up_by_its_list_of_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (bundle := tmp_path / "bundle").mkdir()
-    assert compare(bundle, Tier.PUBLIC, None)[0] == ("SHA256SUMS is missing, so there is nothing to compare",)
-    (bundle / "SHA256SUMS").write_text("x")
-    assert compare(bundle, Tier.PUBLIC, None) == ((), UNKNOWN)
-    (tmp_path / "a.study").touch()
-    log = [entry("exported", public=hashlib.sha256(b"x").hexdigest())]
-    for name, made in (("entries", lambda study: log), ("verify_chain", list), ("check_seal", id)):
-        monkeypatch.setattr(manifest, name, made)
-    monkeypatch.setattr(Study, "open", nullcontext)
-    assert compare(bundle, Tier.PUBLIC, None) == ((), "")
-    (bundle / "SHA256SUMS").write_text("y")
-    (problem,), note = compare(bundle, Tier.PUBLIC, None)
-    assert problem.startswith("the decision log of 'a.study' records no such bundle") and not note
