@@ -64,12 +64,12 @@ def export(
         tiers = tuple(reader for reader in tiers if reader is not Tier.CIRCULATING)
     check_new(out)
     include = check_include(include)
-    for reader in tiers if raw.streamed is not None else ():
-        if reader in _UNSTREAMED:
-            raise UsageError(
-                f"the data are read by streaming, and a bundle for {_UNSTREAMED[reader]}; export the analyst's bundle "
-                "(tier analyst), whose folder release holds what is released"
-            )
+    if raw.streamed is not None and tiers != (Tier.ANALYST,):
+        raise UsageError(
+            "the data are read by streaming, and the bundles of other readers tell figures of all records in memory, "
+            "with which the release is attacked first; export the analyst's bundle (tier analyst), whose folder "
+            "release holds what is released"
+        )
     if Tier.PUBLIC in tiers:
         candidate = _approved(study, candidate, include)
     status = decision_status(study)
@@ -103,13 +103,6 @@ def export(
             {"tiers": [reader.value for reader in tiers], "candidate": source.candidate, "why": refused.kind},
         )
         raise
-
-
-_UNSTREAMED = {
-    Tier.CIRCULATING: "circulation tells figures of all records in memory",
-    Tier.BOARD: "the board tells figures of all records in memory, and attacks the release with them first",
-    Tier.PUBLIC: "the public is attacked first with all records in memory",
-}
 
 
 def _approved(study: Study, candidate: str | None, include: tuple[str, ...]) -> str:

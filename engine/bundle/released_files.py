@@ -71,9 +71,7 @@ class Rows:
     @cached_property
     def row_of(self) -> np.ndarray:
         """The row of the release in which each original record stands, shape ``(n_records,)``."""
-        row = np.empty(self.n_records, np.int64)
-        row[self.order] = np.arange(self.n_records)
-        return row
+        return np.argsort(self.order)
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -83,8 +81,7 @@ class Rows:
     def unit_numbers(self, units: Units) -> np.ndarray:
         """The new number, 1 to the number of units, of each original record's unit, shape ``(n_records,)``."""
         new = generator(derive(self.secret, "units")).permutation(len(units)).astype(np.int64) + 1
-        numbers: np.ndarray = new[units.of_record]
-        return numbers
+        return np.take(new, units.of_record)
 
     def new_numbers(self, data: Microdata) -> dict[str, np.ndarray]:
         """New numbers in place of those of id and unit (of several columns the first), by column, one per record."""

@@ -155,14 +155,13 @@ def _contradictions(manifest: dict[str, Any], remade: Remade | RemadeCells, spec
 
 def _platform_differences(manifest: dict[str, Any]) -> str:
     """The differences of this platform from the export's, as the likely reason, in brackets; else empty."""
-    now, then = made_with(), manifest.get("made_with", {})
+    then, now = (
+        {name: made.get(name) for name in ("python", "system")} | made.get("packages", {})
+        for made in (manifest.get("made_with", {}), made_with())
+    )
     differences = [
-        f"{name} {then[name]} then, {now[name]} now" for name in ("python", "system") if then.get(name) != now[name]
-    ]
-    packages = then.get("packages", {})
-    differences += [
-        f"{name} {version} then, {now['packages'].get(name, 'absent')} now"
-        for name, version in packages.items()
-        if now["packages"].get(name) != version
+        f"{name} {version} then, {now.get(name, 'absent')} now"
+        for name, version in then.items()
+        if version != now.get(name)
     ]
     return f" ({'; '.join(differences[:5])})" if differences else ""

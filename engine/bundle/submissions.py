@@ -31,10 +31,10 @@ def read_submission(path: str | Path) -> Submission:
     if path.suffix.lower() == ".toml":
         return Submission(read_plan(path))
     with Study.open(path) as study:
-        return _of_study(study)
+        return Submission(study.plan, _facts(study))
 
 
-def _of_study(study: Study) -> Submission:
+def _facts(study: Study) -> dict[str, str]:
     about, status = study.about, decision_status(study)
     facts = {
         "data": f"{about['n_records']:,} records of {about['source']}, {about['n_cells']:,} cells",
@@ -56,7 +56,7 @@ def _of_study(study: Study) -> Submission:
             facts[f"mean {name}"] = _number(figure["mean"])
             facts[f"original {name}"] = _number(figure["original"])
         facts |= {f"released {name}": _number(value) for name, value in record.get("released", {}).items()}
-    return Submission(study.plan, facts)
+    return facts
 
 
 def _number(value: Any) -> str:
