@@ -237,17 +237,7 @@ def _use_published_tables(source: ExportSource) -> dict[str, Any]:
         "tried": 1,
         "published": source.study.plan.threat.published_tables,
         **{name: value for name, value in vars(found).items() if name not in _OWN_FORM},
-        **{
-            name: fit and {**fit._asdict(), "converged": fit.converged}
-            for name, fit in (("fit", found.fit), ("tables_fit", found.tables_fit))
-        },
         "top": TOP,
-        "calibration": [row._asdict() for row in found.calibration],
-        "finds": {
-            "attributes": found.finds_attributes,
-            "extent": found.finds_extent,
-            "records": found.finds_records,
-        },
     }
 
 

@@ -26,15 +26,14 @@ from engine.data.io.labelled_writers import load_scripts
 from engine.data.io.writers import write_csv, write_parquet
 from engine.data.microdata import RawTable
 from engine.frontier.summary import summarise
-from engine.mechanisms import amount, mechanism
+from engine.mechanisms import amount
 from engine.models.record_release import numeric_columns
 from engine.plan import plan_to_toml
-from engine.release.scenarios import NoteKind, RunStatus
-from engine.release.spec import pairs_wanted
+from engine.release.scenarios import RunStatus
 from engine.report.facts import Publish
 from engine.report.public_wording import methods_paragraph
 from engine.report.template import html_of
-from engine.report.unit_counts import unit_columns, units_changed, with_units
+from engine.report.unit_counts import unit_columns, with_units
 from engine.report.write import write_analyst
 from engine.study.decision_log import START, entries
 from engine.study.study import Study
@@ -105,7 +104,7 @@ def write_for_analyst(
 
     ``attack`` is the result of the attack on the release.  ``bundles`` are the other readers' bundles of the same
     export: the digest of each one's list of digests.  Of streamed records the pair map has a row for each pair and none
-    for records that stayed, and change flags and the annex, which follow all records, are not made.  ``tell`` gets
+    for records that stayed, and the annex, which follows all records, is not made.  ``tell`` gets
     messages on progress.
     """
     internal, study = folder / INTERNAL, source.study
@@ -142,19 +141,8 @@ def _content(source: ExportSource, release: Path, internal: Path) -> dict[str, A
     source.notes.update(dict.fromkeys(notes))
     _write_map(source, internal)
     write_analyst(source.study, source.remade, internal)
-    tables, spec, counts = source.remade.tables, source.scenario.spec, dict[str, Any]()
-    if (changed := units_changed(source.remade)) is not None:
-        notes_of = source.study.notes.of(source.scenario.index)
-        told = [n.text for n in notes_of if n.kind is NoteKind.DIAGNOSTICS and n.replicate == source.replicate]
-        without_donor = json.loads(told[0]).get("without_donor") if told else None  # None: it was not counted
-        counts["households"] = {**vars(changed), "without_donor": without_donor}
-    donors, n_without_partner = tables[0].as_drawn.source, None  # None: the mechanism forms no pairs
-    if mechanism(spec.mechanism).partners_differ and donors is not None:
-        n_exchanged = int(np.count_nonzero(donors != np.arange(len(donors))))
-        n_without_partner = 2 * pairs_wanted(spec.rate, len(donors))[1] - n_exchanged
+    tables = source.remade.tables
     return {
-        **counts,
-        "records_without_partner": n_without_partner,
         "tables": len(tables),
         "drawn_anew": [name for name in source.data.raw.columns if any(t.is_renumbered(name) for t in tables)],
         "sha256": digests,
@@ -182,7 +170,6 @@ def _streamed_content(
     pairs = zip((FIRST, SECOND), release.pairs.T, strict=True)
     write_parquet(internal / "pairs.parquet", {name: pa.array(numbers, pa.int64()) for name, numbers in pairs})
     return {
-        "records_without_partner": remade.n_without_partner,
         "tables": 1,
         "drawn_anew": [],
         BUCKETS: release.n_buckets,
@@ -236,12 +223,12 @@ def joint_texts(raw: RawTable, names: Sequence[str]) -> pa.Array:
 
 
 def _write_map(source: ExportSource, folder: Path) -> None:
-    """The pair map and the change flags of each table, one row per record of the original."""
+    """The pair map of each table, one row per record of the original."""
     import pyarrow as pa
 
     data, remade = source.data, source.remade
     several = len(remade.tables) > 1
-    for d, table in enumerate(remade.tables):
+    for d in range(len(remade.tables)):
         end = f"-{d + 1:02d}" if several else ""
         columns: dict[str, pa.Array] = {
             RECORD: pa.array(np.arange(data.n_records)),
@@ -258,14 +245,6 @@ def _write_map(source: ExportSource, folder: Path) -> None:
         for name, carrier in carriers_of(remade, d).items():
             columns[FROM + name] = pa.array(carrier)
         write_parquet(folder / f"pairs{end}.parquet", columns)
-        columns = {RECORD: pa.array(np.arange(data.n_records))}
-        columns |= {name: pa.array(table.codes(j) != data.codes[j]) for j, name in enumerate(data.domain.names)}
-        for name in data.raw.columns:
-            if table.is_renumbered(name):
-                before, new = data.raw.columns[name], table.numeric(name)
-                old = np.append(before.numbers, np.nan)[before.codes]
-                columns[name] = pa.array((old != new) & ~(np.isnan(old) & np.isnan(new)))
-        write_parquet(folder / f"flags{end}.parquet", columns)
 
 
 def _write_candidates(study: Study, folder: Path) -> None:
@@ -293,4 +272,3 @@ def _write_candidates(study: Study, folder: Path) -> None:
         columns[str(call)] = pa.array(summary.mean[:, k], from_pandas=True)
         columns[f"{call}_se"] = pa.array(summary.se[:, k], from_pandas=True)
     write_csv(folder / "candidates.csv", as_cells(columns))
-    write_parquet(folder / "candidates.parquet", columns)

@@ -56,11 +56,6 @@ class RemadeCells:
         """The guesses that give back most of the original values; None where none was altered."""
         return most_turned_back([exchanged_cells(self.data.table, self.pairs, self.spec.attributes)])
 
-    @property
-    def n_without_partner(self) -> int:
-        """Number of records that were to be swapped and found no partner."""
-        return 2 * (pairs_wanted(self.spec.rate, self.data.n_records)[1] - len(self.pairs))
-
 
 def remake_cells(data: Microdata, question: Question, spec: ReleaseSpec, derived: bytes) -> RemadeCells:
     """Draw a realisation of the random swap again from its derived key, over cells, and measure it again as a sweep

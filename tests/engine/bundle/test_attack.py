@@ -154,9 +154,9 @@ def test_columns_that_tell_records_apart_are_seen(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_published_tables_are_attacked_and_their_success_refuses_nothing(reopened: ExportSource) -> None:
     found = attack(reopened, True, list[Message]().append)["published_tables"]
-    assert found["attributes"] == found["altered"] == ("town",) and found["finds"]["attributes"]
+    assert found["attributes"] == found["altered"] == ("town",)
     assert found["rate"] == pytest.approx(float(reopened.remade.changed.mean())) and found["low"] <= found["high"]
-    assert sum(row["records"] for row in found["calibration"]) == 160 and found["published"] == "not known"
+    assert found["published"] == "not known"
     assert not any(key in found for key in ("pairs", "flags", "key"))
 
 

@@ -239,8 +239,8 @@ def test_a_path_in_a_manifest_that_is_sealed_is_refused(made: tuple[Path, RawTab
             lambda out: (out / "internal" / "plan.toml").write_text("x"),
             "'internal/plan.toml' of the bundle was changed",
         ),
-        (lambda out: (out / "internal" / "plan.toml").unlink(), "'internal/plan.toml' of the bundle was changed"),
-        (lambda out: (out / "internal" / "more.txt").write_text("x"), "'internal/more.txt' of the bundle was changed"),
+        (lambda out: (out / "internal" / "plan.toml").unlink(), "'internal/plan.toml' of the bundle was removed"),
+        (lambda out: (out / "internal" / "more.txt").write_text("x"), "'internal/more.txt' of the bundle was added"),
         (lambda out: (out / "SHA256SUMS").unlink(), "SHA256SUMS is missing or damaged"),
     ],
 )

@@ -126,9 +126,9 @@ TAMPERED = [
     ),
     (
         "analyst",
-        lambda b: shutil.copy(b / "internal/pairs.parquet", b / "internal/flags.parquet"),
+        lambda b: shutil.copy(b / "internal/pairs.parquet", b / "internal/pairs-02.parquet"),
         True,
-        "'internal/flags.parquet' was changed",
+        "'internal/pairs-02.parquet' was added",
     ),
     (
         "analyst",
