@@ -145,10 +145,8 @@ ADVICE: dict[Attack, str] = {
 
 
 def _guess_keys(source: ExportSource) -> dict[str, Any]:
-    """Try whether the study key or the secret of the row order can be guessed."""
     for description, secret in (("the study key", source.key), ("the secret of the row order", source.rows.secret)):
-        why = weakness(secret, _SEEDS)
-        if why:
+        if why := weakness(secret, _SEEDS):
             return {"succeeded": True, "why": f"{description} can be guessed: {why}"}
     return {"succeeded": False, "seeds": _SEEDS}
 
@@ -157,8 +155,11 @@ def _guess_order(source: ExportSource) -> dict[str, Any]:
     """Try whether rows or ids keep something of the original order, or are in an order that a small seed makes."""
     n, order = source.data.n_records, source.rows.order
     result: dict[str, Any] = {"succeeded": False}
-    sequences = [("the order of rows", order), ("the order of new ids", np.argsort(source.rows.ids))]
-    sequences.append(("the order of new ids in the release", np.argsort(source.rows.ids[order])))
+    sequences = [
+        ("the order of rows", order),
+        ("the order of new ids", np.argsort(source.rows.ids)),
+        ("the order of new ids in the release", np.argsort(source.rows.ids[order])),
+    ]
     if source.data.units is not None:
         numbers = source.rows.unit_numbers(source.data.units)[source.data.units.first]
         sequences.append(("the order of new numbers of households", np.argsort(numbers)))
@@ -250,10 +251,8 @@ def _name_units(source: ExportSource) -> dict[str, Any]:
     found = units_found(RecordRelease(ReleasedTable(remade.data), remade.tables[:1], plan, remade.spec))
     if found is None or not found.altered:
         return {"tried": 0, "telling": False}
-    severity = found.verdict.severity
-    words = {"severity": severity, "why": units_words(found)}
-    auc = None if math.isnan(found.auc) else found.auc
-    return {"tried": 1, "telling": severity == "serious", **words, **found._asdict(), "auc": auc}
+    words = {**_words_of(found.verdict), "telling": found.verdict.severity == "serious", "why": units_words(found)}
+    return {"tried": 1, **words, **found._asdict(), "auc": None if math.isnan(found.auc) else found.auc}
 
 
 def _guess_originals(source: ExportSource | StreamedSource) -> dict[str, Any]:
@@ -272,9 +271,7 @@ def _compare_tables(source: ExportSource) -> dict[str, Any]:
     found = compared(source.remade.tables)
     if found is None:
         return {"tried": 0, "telling": False}
-    auc = None if math.isnan(found.auc) else found.auc
-    counts = {"tables": found.tables, "n": len(found.altered), "altered": int(found.altered.sum())}
-    return {"tried": 1, **_words_of(found.verdict), **counts, "certain": found.certain, "auc": auc}
+    return {"tried": 1, **_words_of(found.verdict), "tables": found.tables, "certain": found.certain}
 
 
 def _words_of(verdict: Verdict) -> dict[str, Any]:

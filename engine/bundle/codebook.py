@@ -127,7 +127,6 @@ def codebook(
 
 
 def _coded(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """Distinct values and one code per record, -1 for none."""
     import pyarrow as pa
 
     coded = one_array(plain_values(values)).dictionary_encode()
@@ -201,5 +200,4 @@ def _text(text: str) -> Markup:
 
 
 def _quoted(text: str) -> Markup:
-    """The value of an attribute in its quotes."""
     return Markup(quoteattr(_BAD.sub("\ufffd", text)))

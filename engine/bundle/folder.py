@@ -129,7 +129,6 @@ def check_new(out: Path) -> None:
 
 
 def _make(hidden: Path, out: Path) -> None:
-    """Make a hidden folder beside ``out``."""
     try:
         hidden.mkdir(mode=0o700)
     except OSError as error:
@@ -138,7 +137,6 @@ def _make(hidden: Path, out: Path) -> None:
 
 
 def _hidden_name(name: str) -> str:
-    """A new name of a folder that this process writes (:data:`_HIDDEN_NAME`)."""
     return f".{name}.{machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
 
 

@@ -103,7 +103,6 @@ class OldNumbers:
         return None
 
     def _released(self) -> Iterator[tuple[str, RawColumn]]:
-        """The released columns that are not renumbered."""
         for name in self.source.columns:
             if name not in self.source.data.single_uses:
                 yield name, self.source.raw.columns[name]
@@ -209,7 +208,6 @@ def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _check_text(tier: Tier, where: str, text: str, source: ExportSource) -> None:
-    """Refuse words that name a candidate, the rate, or what gives it."""
     risks = [source.remade.figures[str(call)] for call in source.study.measures if call.measure.of_unaltered]
     if what := disclosure_text.disclosure_in(source.study, source.scenario, text, risks):
         raise _refused(tier, f"'{where}'", what.partition(" (")[0])

@@ -328,7 +328,6 @@ class ExternalShuffle:
             self._files, self._writers = [], []
 
     def _buckets(self, n_rows: int) -> np.ndarray:
-        """The bucket of each of the next rows."""
         parts, needed = [], n_rows
         while needed:
             if not len(self._block):

@@ -285,7 +285,6 @@ def _chunks(path: Path) -> Iterator[Part]:
 
 
 def _unpacked(where: str, content: bytes, budget: Budget, depth: int = 0) -> Iterator[Part]:
-    """A part and, where it is packed, the parts in it."""
     yield Part(where, content, metadata=bool(re.search(r"docProps/|/Info$|\bcore\.xml$|\bapp\.xml$", where)))
     if depth == _DEEPEST:
         return

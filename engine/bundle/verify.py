@@ -83,9 +83,7 @@ def verify(path: str | Path, study: str | Path | None = None) -> list[CheckResul
     if len(bundles) > 1 or folder not in bundles.values():
         names = (spelt(p.name) for p in islice(folder.iterdir(), _MOST_BESIDE) if p not in bundles.values())
         beside = (f"'{name}' lies beside them" for name in names)
-        results.append(
-            _result(ALL, "nothing lies beside the bundles", (f"'{name}' lies beside them" for name in beside))
-        )
+        results.append(_result(ALL, "nothing lies beside the bundles", beside))
     if {Tier.ANALYST, Tier.PUBLIC} <= set(bundles):
         results.append(_result(ALL, "the release is the same in every bundle", _same_release(bundles)))
     return results

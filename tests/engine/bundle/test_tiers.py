@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow  # whole bundles are made
 
 def test_each_reader_has_a_folder_with_files_of_its_own(every: Path) -> None:
     assert sorted(p.name for p in every.iterdir()) == ["analyst", "board", "public"], (
-        "the plan withholds the rate from no copy"
+        "the plan withholds the swap rate from no copy"
     )
     assert {*files_below(every / "public")} == {
         "METHODS.txt",
@@ -356,7 +356,7 @@ def test_a_copy_circulates_where_the_plan_withholds_the_rate(home: tuple[Path, R
         assert "15\u00a0%" not in (out / "circulating" / "memo.html").read_text() and "0.15" not in copy
         about = replace(study.plan.about, design="15 % of the records are exchanged")
         change_plan(study, replace(study.plan, about=about), why="to say more", by="Ada")
-        with pytest.raises(Refused, match="holds the rate"):
+        with pytest.raises(Refused, match="holds the swap rate"):
             export(study, home[1], None, tmp_path / "tells", tier="circulating")
         assert export(study, home[1], None, tmp_path / "board", tier="board").is_dir()
     planted = json.loads(copy) | {"extent": {"share": 0.15}}
