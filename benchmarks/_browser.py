@@ -17,7 +17,7 @@ from benchmarks._harness import environment
 from tests.conftest import find_chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
     from frontier_app.session.workspace import Workspace
 
@@ -110,11 +110,6 @@ def pick(page: Page, label: str, option: str) -> None:
     box.press("Enter")
 
 
-def figure(page: Page, name: str) -> None:
-    """Another figure in the place of the map."""
-    page.get_by_test_id("stButtonGroup").get_by_role("radio", name=name, exact=True).first.click()
-
-
 def _box(page: Page) -> None:
     """Draw a box over the middle of the map."""
     x, y, w, h = page.evaluate(
@@ -131,41 +126,40 @@ def _box(page: Page) -> None:
 def interactions(page: Page, many: bool) -> dict[str, Callable[[], object]]:
     """What a person does on the map's page, in turn, by name; each ends with a key or button that is waited for."""
 
-    def switch() -> Locator:
-        return page.get_by_text("Largest acceptable risk, α")
-
     def typed() -> None:
-        box = page.get_by_label("Largest acceptable risk", exact=True).last
-        box.fill(f"{0.8 * float(box.input_value()):.6f}")
+        box = page.get_by_label("Limit", exact=False).first
+        box.fill(f"{0.8 * float(box.input_value() or 1):.6f}")
         box.press("Enter")
 
-    def more() -> None:
-        page.get_by_test_id("stPopover").filter(has_text="More").get_by_role("button").first.click()
+    def views() -> None:
+        page.get_by_test_id("stPopover").filter(has_text="Views").get_by_role("button").first.click()
 
-    def chosen() -> None:
-        box = page.get_by_role("combobox", name="Candidate", exact=True)
-        box.click()
-        page.get_by_role("option").filter(has_not_text=box.input_value().split(" – ")[0]).first.click()
+    def drawn(name: str) -> None:
+        pick(page, "Drawn", name)
 
     def armed() -> None:
         page.locator(".js-plotly-plot").hover()
         page.locator(".modebar-btn[data-title*='Box Select']").click()
 
     found: dict[str, Callable[[], object]] = {
-        "switch α on": lambda: switch().click(),
-        "type α": typed,
-        "choose a candidate": chosen,
-        "~fold": more,
+        "type a limit": typed,
+        "filter by rate": lambda: page.get_by_test_id("stMain").get_by_role("button", name="10 %", exact=True).click(),
+        "~views": views,
         "zoom to the frontier": lambda: pick(page, "The axes reach", "the frontier only (zoom)"),
         "colour by attributes swapped": lambda: pick(page, "Colour and shape show", "Attributes swapped"),
-        "zoom out again": lambda: pick(page, "The axes reach", "the candidates and the original data"),
-        "all candidates in the table": lambda: figure(page, "All"),
+        "zoom out again": lambda: pick(page, "The axes reach", "the candidates and the unprotected file"),
     }
     if many:
         found |= {"~arm": armed, "a range of the map": lambda: _box(page)}
     found |= {
-        f"figure: {name}": lambda name=name: figure(page, name)  # type: ignore[misc]
-        for name in ("Quantile", "Rates", "Pooled", "Labels", "Runs", "Measures", "Map")
+        f"drawn: {name}": lambda name=name: drawn(name)  # type: ignore[misc]
+        for name in (
+            "Risk of single runs",
+            "A panel for each rate",
+            "Every run",
+            "Several measures",
+            "Means of the runs",
+        )
     }
     return found | {
         "another measure of use": lambda: pick(page, "Use", "Total variation distance"),

@@ -268,7 +268,7 @@ class Sweep(Sequence[Candidate]):
         """Return the risk–utility map as a plotly figure, as the dashboard draws it.
 
         Parameters: ``drawn`` is "map", "quantile" (the risk is what a share of single runs do not exceed, with its
-        interval: the plan's ``probability``, else nine tenths), "rates" (a panel for each rate), "pooled", "labelled"
+        interval: the plan's ``probability``, else nine tenths), "rates" (a panel for each rate), "labelled"
         (what is swapped stands beside the points) or "runs" (every run); ``colour`` is "rate" or another way to tell
         candidates apart; ``max_risk`` or ``slope`` draws that rule and marks what it picks.
 

@@ -26,6 +26,7 @@ _GONE = markdown(
 _CSS = """<style>
 .block-container {padding: 4rem 2.2rem 3rem; max-width: 1720px;}
 .stApp h1 {font-size: 1.9rem; padding: 0 0 .3rem;}
+.st-key-headline h1 {font-size: 1.45rem; padding: 0;}
 .stApp h3 {font-size: 1.25rem; padding: .6rem 0 .3rem;}
 .stApp h4 {font-size: 1.1rem; padding: .2rem 0;}
 .stApp h5 {font-size: .9rem; padding: 0 0 .1rem;}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,9 @@ class Cloud:
 
     ``on`` marks the frontier, ``category`` indexes ``categories`` (colour and shape), ``facet`` indexes ``facets``
     (panels).  Where there are ``shapes``, ``shape`` indexes them and colour alone shows the category.  The category
-    ``muted`` is drawn in grey behind the others.  ``words`` are drawn beside points; most may be empty.
-    ``bulk`` are further points (use, risk, facet), too many to draw one by one: a density of ``bulk_noun``.
+    ``muted`` is drawn in grey behind the others.  ``words`` are drawn beside points; most may be empty.  Points that
+    are not ``lit`` fade; ``filled`` says which are filled where that is not the frontier.
+    ``bulk`` are further points (use, risk, facet, lit), too many to draw one by one: a density of ``bulk_noun``.
     ``ends`` are those of an interval about each risk (infinite where it has no end), drawn in place of errors.
     ``signs`` are, for use and risk, 1 where less is better and -1 where more is.
     """
@@ -51,6 +51,8 @@ class Cloud:
     shapes: tuple[str, ...] = ()
     words: np.ndarray | None = None
     muted: int = -1
+    lit: np.ndarray | None = None
+    filled: np.ndarray | None = None
     bulk: np.ndarray | None = None
     bulk_noun: str = "candidates"
     signs: tuple[float, float] = (1.0, 1.0)
@@ -83,7 +85,9 @@ class Marks:
     ``original`` has use and risk of the data as they are.  ``span`` is what the axes reach: "zero" from no risk to the
     data as they are, "original" the candidates and the data as they are, "frontier" the frontier alone.  What is left
     out is said in the figure.  ``flags`` and ``pins`` name scenarios by their place; ``optimum``, ``selected`` are
-    places too.  ``slope`` is a straight trade-off through ``optimum``, in risk per unit of use.
+    places too.  ``slope`` is a straight trade-off through ``optimum``, in risk per unit of use.  ``within`` says how
+    many candidates are within the bound, ``box`` is a range that was selected (use, then risk).  ``shares`` are the
+    axes (use, risk) that are in percent.
     """
 
     original: tuple[float, float]
@@ -97,9 +101,13 @@ class Marks:
     pins: Mapping[int, str] = field(default_factory=lambda: _NONE)
     errors: bool = False
     span: str = "original"
-    legend: str = ""
+    legend: str | None = ""
     distortion: bool = False
     height: int = HEIGHT
+    within: str = ""
+    box: tuple[float, float, float, float] | None = None
+    shares: tuple[bool, bool] = (False, False)
+    dark: bool = False
 
 
 def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -123,11 +131,10 @@ def ranges(cloud: Cloud, marks: Marks) -> tuple[tuple[float, float], tuple[float
         losses = cloud.signs[k] * np.concatenate(held)
         least, most = float(losses.min()), float(losses.max())
         ends.append((least, most, float(np.ptp(losses)) or abs(most) or 1.0))
-    # Beside the least useful candidate and below the safest one the words of no release have room.
-    aside, below = (0.12, 0.12) if marks.span == "frontier" else (0.26, 0.14)
+    aside, below = (0.12, 0.12) if marks.span == "frontier" else (0.1, 0.14)  # below are words on the limit
     (best, worst, wide), (safest, riskiest, high) = ends
     sx, sy = cloud.signs
-    left, right = sx * (worst + aside * wide), sx * (best - 0.11 * wide)
+    left, right = sx * (worst + aside * wide), sx * (best - 0.06 * wide)
     up = sy * (safest - below * high), sy * (riskiest + 0.12 * high)
     return (right, left) if marks.distortion else (left, right), up
 
@@ -146,6 +153,7 @@ def swappable(view: RiskUtilityMap) -> list[str]:
 def colourings(view: RiskUtilityMap) -> dict[str, str]:
     """Ways to colour the map, with their words."""
     return {
+        "standing": "Standing",
         "rate": "Swap rate" if has_rates(view) else "Amount",
         "number": "Attributes swapped",
         **{f"swaps {name}": f"Swaps {name}" for name in swappable(view)},
@@ -154,6 +162,8 @@ def colourings(view: RiskUtilityMap) -> dict[str, str]:
 
 def categories(view: RiskUtilityMap, colour: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Each scenario's category under a colouring, and the categories' words."""
+    if colour == "standing":
+        return np.where(view.dominance.undominated, 0, 1), ("frontier", "other candidates")
     codes, roles = view.scenarios.coded("roles")
     if colour == "number":
         numbers, category = np.unique([role.count("S") for role in roles], return_inverse=True)
@@ -202,16 +212,6 @@ def binned(codes: np.ndarray, names: tuple[str, ...], most: int = len(COLOURS)) 
     return where[codes], tuple(labels)
 
 
-def abbreviations(names: Sequence[str]) -> dict[str, str]:
-    """A sign of its own for every name: one of its letters where one is free, else any; numbers where none is left."""
-    short: dict[str, str] = {}
-    for number, name in enumerate(names, 1):
-        own = [sign.upper() for sign in name if sign.isalpha()]
-        free = (sign for sign in (*own, *ascii_uppercase, *ascii_lowercase) if sign not in short.values())
-        short[name] = next(free, str(number))
-    return short
-
-
 MANY = 50_000
 """Points above which a cloud is drawn as a density."""
 _HOVERED = 5_000  # points up to which each has its own words
@@ -225,23 +225,25 @@ DRAWN = {
     "map": "Map",
     "quantile": "Quantile",
     "rates": "Rates",
-    "pooled": "Pooled",
     "labelled": "Labels",
     "runs": "Runs",
     "measures": "Measures",
 }
 """Figures of a study: the map with its recommendation, the same by a quantile of the risk of single runs, and figures
-3, 4, 5 and 7 of Gomatam, Karr and Sanil (2005)."""
+3, 5 and 7 of Gomatam, Karr and Sanil (2005); their figure 4 is the map coloured by rate."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Scenarios that are marked on a map, by place: at hand, recommended, with letters, pinned with names."""
+    """Scenarios that are marked on a map, by place: at hand, recommended, with letters, pinned with names, and all that
+    pass the filters (None: every one)."""
 
     selected: int | None = None
     optimum: int | None = None
     letters: Mapping[str, int] = field(default_factory=dict)
     pins: Mapping[int, str] = field(default_factory=dict)
+    lit: np.ndarray | None = None
+    dark: bool = False
 
     @property
     def indices(self) -> set[int]:
@@ -251,9 +253,8 @@ class Shown:
 
 
 def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np.ndarray) -> list[str]:
-    """The labels beside points of a labelled figure: the attributes swapped, abbreviated (``WS``, with signs between
-    them where one is a number), and the amount; of crowded panels only an even part of the frontier is labelled."""
-    short = abbreviations(view.scenarios[0].spec.attributes.names)
+    """The labels beside points of a labelled figure: the attributes swapped and the amount; of crowded panels only an
+    even part of the frontier is labelled."""
     labelled = np.ones(len(indices), bool)
     for panel in np.flatnonzero(np.bincount(facet) > _LABELLED).tolist():
         front = np.flatnonzero(on & (facet == panel))
@@ -263,26 +264,25 @@ def _labels(view: RiskUtilityMap, indices: np.ndarray, on: np.ndarray, facet: np
     labels = []
     for index, is_labelled in zip(indices.tolist(), labelled.tolist(), strict=True):
         spec = view.scenarios[index].spec
-        parts = [short[name] for name in spec.attributes.names_having("S")] if spec.by_roles else []
-        swapped = ("" if all(len(part) == 1 for part in parts) else "+").join(parts)
+        swapped = "+".join(spec.attributes.names_having("S")) if spec.by_roles else ""
         labels.append(f"{swapped} {mechanisms.settings(spec)}".strip() if is_labelled else "")
     return labels
 
 
-def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud:
+def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = (), lit: np.ndarray | None = None) -> Cloud:
     """The map's points: scenarios by their means, or every run.  ``marked`` are drawn also where points are many."""
     if look.drawn == "runs":
-        return _runs(view, look)
+        return _runs(view, look, lit)
     by_quantile, by_rate = look.drawn == "quantile", look.drawn == "rates"
-    shape, shapes = forms(view)
-    visible = shape == shapes.index(look.mechanism) if look.mechanism in shapes else np.ones(len(shape), bool)
-    facet, facets = amounts(view) if by_rate else (np.zeros(len(shape), np.int64), ("",))
+    n = len(view.scenarios)
+    visible = np.ones(n, bool)
+    facet, facets = amounts(view) if by_rate else (np.zeros(n, np.int64), ("",))
     if len(facets) > PANELS:
         drawn_rates = np.unique(np.linspace(0, len(facets) - 1, PANELS).round().astype(np.int64))
         visible = visible & np.isin(facet, drawn_rates)
         facet, facets = np.searchsorted(drawn_rates, facet), tuple(facets[i] for i in drawn_rates.tolist())
     if by_rate:
-        on = np.zeros(len(shape), bool)
+        on = np.zeros(n, bool)
         for panel in range(len(facets)):
             on |= undominated_among(view, visible & (facet == panel))
         of = "swap rate" if has_rates(view) else "amount"
@@ -295,7 +295,7 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     is_many = int(visible.sum()) > (MANY if len(facets) == 1 else _PANELLED)
     if is_many:
         shown, rest = on.copy(), visible & ~on
-        bulk = np.array([use[rest], risk[rest], facet[rest]])
+        bulk = np.array([use[rest], risk[rest], facet[rest], np.ones(len(use))[rest] if lit is None else lit[rest]])
     if is_many or not by_rate:
         shown[[i for i in marked if visible[i] or not by_rate]] = True
     index = np.flatnonzero(shown)
@@ -310,7 +310,12 @@ def cloud(view: RiskUtilityMap, look: Look, marked: Sequence[int] = ()) -> Cloud
     if by_rate or look.drawn == "labelled":
         points["words"] = np.array(_labels(view, index, on[index], facet[index]), object)
     points |= {"use": use[index], "risk": risk[index], "on": on[index], "facet": facet[index], "facets": facets}
-    sorting = categories(view, "rate" if look.drawn == "pooled" else look.colour)
+    if lit is not None:
+        points["lit"] = lit[index]
+    colour = "rate" if by_rate and look.colour == "standing" else look.colour
+    if colour == "standing":
+        points |= {"muted": 1, "filled": (on if look.bound is None else within_limit(view, look.bound))[index]}
+    sorting = categories(view, colour)
     return _sorted(view, index, sorting, bulk=bulk, **points)
 
 
@@ -324,13 +329,12 @@ def _sorted(view: RiskUtilityMap, index: np.ndarray, sorting: tuple[np.ndarray, 
     return Cloud(index=index, signs=signs, **looks, **more)
 
 
-def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
+def _runs(view: RiskUtilityMap, look: Look, lit: np.ndarray | None = None) -> Cloud:
     """Every run as a point; the runs that swap the highlighted attribute stand out from the others."""
     results = view.results
     run = np.flatnonzero(results.counted(view.allow_partial))
-    shape, shapes = forms(view)
-    if look.mechanism in shapes:
-        run = run[shape[results.scenario[run]] == shapes.index(look.mechanism)]
+    if lit is not None:
+        run = run[lit[results.scenario[run]]]
     index = results.scenario[run]
     loss = losses(results.values[run], [call.measure for call in view.measures])
     use, risk = (sign(view, k) * loss[:, k] for k in (view.utility, view.risk))
@@ -339,12 +343,12 @@ def _runs(view: RiskUtilityMap, look: Look) -> Cloud:
     codes, names = categories(view, f"swaps {highlighted}" if highlighted else look.colour)
     if highlighted:
         names = (f"swaps {highlighted}", "others")
-    more: dict[str, Any] = {"muted": 1 if highlighted else -1, "bulk_noun": "runs"}
+    more: dict[str, Any] = {"muted": 1 if highlighted or look.colour == "standing" else -1, "bulk_noun": "runs"}
     rows = np.arange(len(run))
     if len(run) > MANY:
         stands_out = codes[index] == 0 if highlighted else np.zeros(len(run), bool)
         shown = on | stands_out if stands_out.sum() <= _LIT else on
-        more["bulk"] = np.array([use[~shown], risk[~shown], np.zeros(int((~shown).sum()))])
+        more["bulk"] = np.array([use[~shown], risk[~shown], *np.outer([0, 1], np.ones(int((~shown).sum())))])
         rows = np.flatnonzero(shown)
     if len(rows) <= _HOVERED:
         numbers = results.replicate[run].tolist()
@@ -389,8 +393,36 @@ def dominance_words(view: RiskUtilityMap, index: int, on: str = "frontier") -> s
     if view.changes_nothing[index]:
         return "no change: its rows are those of the original"
     where = "dominated" if is_dominated(view, index) else on
+    if beside := beside_original(view, index):
+        where = beside if where == "dominated" else f"{where}, but {beside}"
     over = "; over the limit of an edit rule" if view.over_edits[index] else ""
     return f"{where}, {'clear' if view.dominance.clear[index] else 'uncertain'}{over}"
+
+
+def within_limit(view: RiskUtilityMap, bound: float) -> np.ndarray:
+    """Mask of the candidates within a limit; where none has the runs that this takes, by their means."""
+    return view.meets(bound) if not np.isnan(view.bounded_risk).all() else np.asarray(view.offered_risk <= bound)
+
+
+def beside_original(view: RiskUtilityMap, index: int) -> str:
+    """Words on a candidate that is by its means no better than the original on risk and on use; else empty."""
+    risk, use = (
+        float(loss[index] - view.original_losses[k])
+        for loss, k in ((view.risk_loss, view.risk), (view.utility_loss, view.utility))
+    )
+    if not (risk >= 0 and use >= 0):
+        return ""
+    return "worse than the original" if risk > 0 < use else "equal to the original" if risk == use else "no better"
+
+
+def is_share(view: RiskUtilityMap, k: int) -> bool:
+    """Return whether a measure is shown in percent."""
+    return bool(view.measures[k].measure.share_of)
+
+
+def short_figure(view: RiskUtilityMap, k: int, value: float) -> str:
+    """A measure's figure in three digits, a share in percent."""
+    return f"{text.figure(100 * value, 3)} %" if is_share(view, k) and value == value else text.figure(value, 3)
 
 
 def run_share(view: RiskUtilityMap) -> str:
@@ -428,8 +460,6 @@ def words(view: RiskUtilityMap, index: int, by_quantile: bool = False) -> str:
         lines.append(f"{households} moved")
     if summary.failed[index]:
         lines.append(f"{text.plural(int(summary.failed[index]), 'run')} failed")
-    if view.risk_loss[index] > view.original_losses[view.risk]:
-        lines.append(drawn("<b>riskier than doing nothing</b>"))
     return stacked(lines)
 
 
@@ -466,6 +496,14 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
     of_runs = f", {run_share(view)} quantile of runs" if by_quantile else ""
     use, risk = (value_of(view, k, float(view.original_losses[k])) for k in (view.utility, view.risk))
     is_legend, signs = not (by_run and look.highlight), points.signs
+    colour = "rate" if look.drawn == "rates" and look.colour == "standing" else look.colour
+    within = ""
+    if look.bound is not None and plain and not by_quantile:
+        within = f"within the limit: {int(within_limit(view, look.bound).sum()):,}"
+    box = None
+    if look.box is not None and plain:
+        r0, r1, u0, u1 = look.box
+        box = (signs[0] * u0, signs[0] * u1, signs[1] * r0, signs[1] * r1)
     return Marks(
         original=(use, risk),
         risk_title=text.risk_axis(view.measures[view.risk], of_runs),
@@ -476,9 +514,13 @@ def marks(view: RiskUtilityMap, look: Look, points: Cloud, shown: Shown) -> Mark
         selected=shown.selected if shown.selected in known else None,
         flags={i: f"{letter} {badge(view, i)}".strip() for letter, i in shown.letters.items() if plain and i in known},
         pins={index: name for index, name in shown.pins.items() if plain and index in known},
-        errors=look.errors and look.drawn in ("map", "quantile", "pooled"),
+        errors=by_quantile or (look.errors and look.drawn == "map"),
         span=look.span,
-        legend=colourings(view).get("rate" if look.drawn == "pooled" else look.colour, "") if is_legend else "",
+        legend=None if colour == "standing" and plain else colourings(view).get(colour, "") if is_legend else "",
         distortion=look.distortion,
         height=HEIGHT - 45 if by_run else HEIGHT + 12 * len(points.shapes),
+        within=within,
+        box=box,
+        shares=(is_share(view, view.utility), is_share(view, view.risk)),
+        dark=shown.dark,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,21 +24,23 @@ from engine.report.map_model import Places, Point
 from engine.report.words import bound_title, figure
 from engine.study.map_reader import LiveFrontier
 from frontier_app.charts.map_data import DRAWN, MANY, Cloud, Marks, Shown, cloud, colourings, marks, ranges
-from frontier_app.charts.style import COLOURS, INK, LINE_WORDS, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
+from frontier_app.charts.style import COLOURS, INK, MARGIN, QUIET, SHAPES, TOOLBAR, WEBGL, look_of, sent
 from frontier_app.session.state import Look
-from frontier_app.wording.markup import drawn, stacked
+from frontier_app.wording.markup import drawn
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _BINS, _PANEL_BINS = 120, 70
 """Columns and rows of the grid of a map alone, and of a panel, which is lower."""
-_ORIGINAL = "original data"
+_STEPS = 7
+"""Shades of a density."""
+_ORIGINAL = "unprotected file"
 _RING = 11
 """Radius of a ring, pixels."""
 LEGEND_ROW = 19
 """Height of a row of a legend, pixels."""
-_RINGS = {"recommended": "circle-open", "pinned": "square-open"}
+_RINGS = {"recommended": "star", "pinned": "square-open", "selected": "circle-open"}
 _NARROW, _LETTER, _SIGN, _TITLE = 630, 6.5, 46, 30
 """Width for a legend in a window of 1280, of a letter, of the sign before an entry, and about the title, pixels."""
 
@@ -127,26 +130,40 @@ class _Panel:
 
 
 def _density(panel: _Panel, bulk: np.ndarray) -> None:
-    """A heatmap of very many points; undefined ones and those outside the ranges are left out."""
+    """A heatmap of very many points in seven steps; what the filters leave out is grey.  Undefined points and those
+    outside the ranges are left out."""
     bins = _BINS if panel.draft.panels == 1 else _PANEL_BINS
-    known = ~np.isnan(bulk[0] + bulk[1])
+    known, lit = ~np.isnan(bulk[0] + bulk[1]), bulk[3] > 0
     frame = (sorted(panel.up), sorted(panel.across))
-    counts, ys, xs = np.histogram2d(bulk[1, known], bulk[0, known], bins, frame)
-    r, g, b = (int(COLOURS[0][i : i + 2], 16) for i in (1, 3, 5))
-    with np.errstate(divide="ignore"):
-        logs = np.log10(counts)
-    panel.trace(
-        type="heatmap",
-        x=xs.tolist(),
-        y=ys.tolist(),
-        z=[[z if z >= 0 else None for z in row] for row in logs.tolist()],
-        customdata=counts.astype(int).tolist(),
-        colorscale=[[0, f"rgba({r},{g},{b},0.18)"], [1, f"rgba({r},{g},{b},0.95)"]],
-        zmin=0,
-        showscale=False,
-        hoverongaps=False,
-        hovertemplate=f"%{{customdata:,.0f}} {panel.cloud.bulk_noun} here<extra></extra>",
-    )
+    most = 0
+    for mask, colour in ((known & ~lit, QUIET), (known & lit, "#56B4E9" if panel.marks.dark else COLOURS[0])):
+        if not mask.any():
+            continue
+        counts, ys, xs = np.histogram2d(bulk[1, mask], bulk[0, mask], bins, frame)
+        most = int(counts.max())
+        steps = np.ceil(_STEPS * np.log1p(counts) / np.log1p(most or 1))
+        rgb = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+        strength = (
+            [0.16 + 0.8 * (k / (_STEPS - 1)) ** 1.3 for k in range(_STEPS)] if colour != QUIET else [0.13] * _STEPS
+        )
+        scale = [[(k + end) / _STEPS, f"rgba({rgb},{strength[k]:.2f})"] for k in range(_STEPS) for end in (0, 1)]
+        panel.trace(
+            type="heatmap",
+            x=xs.tolist(),
+            y=ys.tolist(),
+            z=[[z or None for z in row] for row in steps.tolist()],
+            customdata=counts.astype(int).tolist(),
+            colorscale=scale,
+            zmin=0.5,
+            zmax=_STEPS + 0.5,
+            showscale=False,
+            hoverongaps=False,
+            hovertemplate=f"%{{customdata:,.0f}} {panel.cloud.bulk_noun} here<extra></extra>",
+        )
+    if most:
+        words = f"1 to {most:,} {panel.cloud.bulk_noun} a cell, pale to dark"
+        corner = {"xref": f"{panel.axis('x')} domain", "yref": f"{panel.axis('y')} domain"}
+        panel.note(0.01, 0.99, words, xanchor="left", yanchor="top", font={"size": 12, "color": INK}, **corner)
 
 
 def _words(panel: _Panel, words: np.ndarray) -> None:
@@ -182,8 +199,8 @@ def _flags(panel: _Panel) -> None:
     plain = [" ".join(names[index] for names in (marks.flags, marks.pins) if index in names) for index in named]
     across, above = panel.share(*marks.original)
     above += 0.04 if _original_side(panel).startswith("top") else -0.04
-    # No label on the other words and lines: doing nothing, no release, what is cut off, the bound.
-    taken = [(across - 0.12, across + 0.12, above), (0.0, 0.2, 0.05), (0.6, 1.0, 0.03)]
+    # No label on the other words and lines: the unprotected file, how many are within, what is cut off, the bound.
+    taken = [(across - 0.12, across + 0.12, above), (0.7, 1.0, 0.03), (0.0, 0.3, 0.97)]
     if marks.bound is not None:
         taken.append((0.0, 1.0, panel.share(0.0, marks.bound)[1]))
     lines = [(np.linspace(left, right, 60), np.full(60, height)) for left, right, height in taken]
@@ -226,30 +243,24 @@ def _drawn(panel: _Panel) -> Places:
 
 
 def _anchors(panel: _Panel) -> None:
-    """Doing nothing and releasing nothing."""
-    marks, across, up = panel.marks, panel.across, panel.up
-    use, risk = marks.original
-    told = f"<b>original data (do nothing)</b><br>risk {risk:.4g}, nothing changed"
-    anchors = [(use, risk, "triangle-up", _ORIGINAL, _original_side(panel), told)]
-    if marks.span != "frontier":
-        share, side = (0.025, "middle right") if not marks.distortion else (0.975, "middle left")
-        below = marks.span != "zero" or up[1] < up[0]  # a turned measure has no figure for no risk
-        x, y = across[0] + share * (across[1] - across[0]), up[0] + 0.05 * (up[1] - up[0]) if below else 0.0
-        label = stacked(["no release,", "no risk ↓"]) if below else "no release"
-        told = "<b>no release</b><br>no risk and no use; where it stands is a matter of drawing"
-        anchors.append((x, y, "square", label, side, told))
-    for x, y, symbol, text, side, told in anchors:
-        panel.trace(
-            x=[x],
-            y=[y],
-            mode="markers+text",
-            text=[text],
-            textposition=side,
-            textfont={"color": QUIET},
-            unselected={"marker": {"opacity": 1}, "textfont": {"color": QUIET}},
-            marker={"symbol": symbol, "size": 14, "color": QUIET},
-            hovertemplate=told + "<extra></extra>",
-        )
+    """The unprotected file."""
+    use, risk = panel.marks.original
+    panel.trace(
+        x=[use],
+        y=[risk],
+        mode="markers+text",
+        text=[_ORIGINAL],
+        textposition=_original_side(panel),
+        textfont={"color": INK},
+        unselected={"marker": {"opacity": 1}, "textfont": {"color": INK}},
+        marker={"symbol": "diamond", "size": 13, "color": INK},
+        hovertemplate=f"<b>unprotected file</b><br>risk {_told(panel, risk)}, nothing changed<extra></extra>",
+    )
+
+
+def _told(panel: _Panel, risk: float) -> str:
+    """A risk in digits, in percent where the axis is."""
+    return f"{100 * risk:.3g} %" if panel.marks.shares[1] else f"{risk:.4g}"
 
 
 def _original_side(panel: _Panel) -> str:
@@ -257,19 +268,16 @@ def _original_side(panel: _Panel) -> str:
     places = [_drawn(panel)]
     if panel.cloud.bulk is not None:
         places.append(panel.share(*panel.cloud.bulk[:2]))
-    sides = ("top center", "bottom center") if not panel.marks.distortion else ("top right", "bottom right")
+    sides = ("top left", "bottom left") if not panel.marks.distortion else ("top right", "bottom right")
     return map_model.emptiest(panel.share(*panel.marks.original), _ORIGINAL, map_model.joined(places), sides)
 
 
 def _grounds(panel: _Panel) -> None:
-    """Lines behind the points: the risk of doing nothing, the largest acceptable risk, and a straight trade-off.
-
-    Their words stand to the right of the drawing, where no candidate can be.
-    """
+    """Behind the points: the risk of the unprotected file, the limit with the ground of what is within it, a range that
+    was selected, and a straight trade-off."""
     cloud, marks, up, sign = panel.cloud, panel.marks, panel.up, panel.cloud.signs[1]
-    beside: list[tuple[float, list[str]]] = []
     risk = marks.original[1]
-    dashed: dict[str, Any] = {"color": COLOURS[1], "width": 1.5, "dash": "dash"}
+    right = {"xref": f"{panel.axis('x')} domain", "xanchor": "right", "align": "right", "yanchor": "bottom"}
     panel.band(risk, risk, line={"color": QUIET, "width": 1, "dash": "dot"})
     with np.errstate(invalid="ignore"):
         riskier = any(
@@ -278,17 +286,22 @@ def _grounds(panel: _Panel) -> None:
         )
     if riskier and sign * (up[1] - risk) > 0:
         panel.band(risk, up[1], fillcolor=QUIET, opacity=0.09, line={"width": 0})
-        beside.append((risk if panel.is_shown(risk) else up[0], ["riskier than", "doing nothing ↑"]))
+        at = max(risk, min(up)) if sign > 0 else min(risk, max(up))
+        panel.note(0.0, at, "riskier than unprotected ↑", **{**right, "xanchor": "left"}, font={"color": INK})
+    dashed: dict[str, Any] = {"color": COLOURS[1], "width": 1.5, "dash": "dash"}
     if marks.bound is not None:
         panel.band(marks.bound, marks.bound, line=dashed)
         if panel.is_shown(marks.bound):
-            bound = ["largest", "acceptable risk"] if sign > 0 else ["smallest", "acceptable", "protection"]
-            beside.append((marks.bound, [*bound, f"α = {marks.bound:.4g}"]))
-    # The words of the upper line stand above it and those of the lower one below, so that they never meet.
-    beside.sort(key=lambda line: panel.share(0.0, line[0])[1], reverse=True)
-    right = {"xref": f"{panel.axis('x')} domain", "xanchor": "left", "align": "left"}
-    for place, (y, lines) in enumerate(beside):
-        panel.note(1.0, y, stacked(lines), yanchor="bottom" if place == 0 else "top", **right)
+            panel.band(up[0], marks.bound, fillcolor=COLOURS[0], opacity=0.06, line={"width": 0})
+            text = drawn("<b>limit {}</b>", _told(panel, marks.bound))
+            panel.note(1.0, marks.bound, text, **right, font={"color": INK})
+    if marks.within:
+        panel.note(1.0, up[0], drawn("<b>{}</b>", marks.within), **right, font={"color": INK})
+    if marks.box is not None:
+        x0, x1, y0, y1 = marks.box
+        axes = {"xref": panel.axis("x"), "yref": panel.axis("y")}
+        edge = {"color": INK, "width": 1.5, "dash": "dash"}
+        panel.draft.shapes.append({"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": edge, **axes})
     row = panel.rows.get(-1 if marks.optimum is None else marks.optimum)
     if marks.slope is not None and row is not None:
         ends = np.array(panel.across)
@@ -296,16 +309,24 @@ def _grounds(panel: _Panel) -> None:
 
 
 def _ring(panel: _Panel, index: int, name: str, size: int) -> None:
-    """A ring about a point; its colour is none that a category may have."""
+    """A star on a point, or a ring about it."""
     if (row := panel.rows.get(index)) is None:
         return
     marker = {"symbol": _RINGS[name], "size": size, "color": INK, "line": {"width": 2.5}}
+    if name == "recommended":
+        marker |= {"color": COLOURS[1], "line": {"width": 1, "color": "white"}}
+    halo = {"hoverinfo": "skip", "unselected": {"marker": {"opacity": 1}}, "mode": "markers"}
+    if name == "selected":
+        white = {**marker, "color": "white", "line": {"width": 7, "color": "white"}}
+        panel.trace(x=[panel.cloud.use[row]], y=[panel.cloud.risk[row]], marker=white, **halo)
     at = {"x": [panel.cloud.use[row]], "y": [panel.cloud.risk[row]]}
-    panel.trace(**at, mode="markers", marker=marker, unselected={"marker": {"opacity": 1}}, hoverinfo="skip")
+    panel.trace(**at, marker=marker, **halo)
 
 
 def _legends(draft: _Draft, cloud: Cloud, marks: Marks) -> int:
     """Add the legends of colours, shapes and rings; return how many rows they take where the window is narrow."""
+    if marks.legend is None:
+        return 1
     mixed = bool(cloud.shapes)
     entries = []
     for group in np.unique(cloud.category).tolist():
@@ -315,8 +336,9 @@ def _legends(draft: _Draft, cloud: Cloud, marks: Marks) -> int:
     entries.append(("filled: frontier" if mixed else "frontier", QUIET, "circle"))
     if cloud.bulk is None:
         entries.append(("hollow: dominated" if mixed else "dominated", QUIET, "circle-open"))
+    colours = {"recommended": COLOURS[1], "pinned": INK}
     rings = {"recommended": marks.optimum is not None and draft.panels == 1, "pinned": bool(marks.pins)}
-    entries += [(name, INK, _RINGS[name]) for name, is_drawn in rings.items() if is_drawn]
+    entries += [(name, colours[name], _RINGS[name]) for name, is_drawn in rings.items() if is_drawn]
     for label, colour, shape in entries:
         marker: dict[str, Any] = {"color": colour, "symbol": shape, "size": 9}
         if label in _RINGS:
@@ -335,12 +357,12 @@ def _cut(panel: _Panel) -> None:
     (x, y), across = panel.marks.original, panel.across
     original_outside = not (min(across) <= x <= max(across) and panel.is_shown(y))
     no_zero = panel.cloud.signs[1] * panel.up[0] > 0
-    left_out = ["doing nothing is outside"] * original_outside + ["risk does not start at zero"] * no_zero
+    left_out = ["unprotected is outside"] * original_outside + ["risk does not start at zero"] * no_zero
     if left_out:
         text = drawn("<b>{}</b>{}", "zoomed in: " if panel.marks.span == "frontier" else "", ", ".join(left_out))
-        right = not panel.marks.distortion
-        side = "right" if right else "left"
-        panel.note(float(right), 0.01, text, xref="paper", yref="paper", xanchor=side, yanchor="bottom")
+        left = not panel.marks.distortion
+        side = "left" if left else "right"
+        panel.note(float(not left), 0.01, text, xref="paper", yref="paper", xanchor=side, yanchor="bottom")
 
 
 def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
@@ -356,16 +378,24 @@ def risk_utility(cloud: Cloud, marks: Marks) -> Figure:
             draft.notes.append({"text": title, "yanchor": "bottom", "showarrow": False, "font": {"size": 14}, **at})
     more = LEGEND_ROW * (_legends(draft, cloud, marks) - 1)
     middle, last = (str(number + 1) if number else "" for number in ((draft.panels - 1) // 2, draft.panels - 1))
-    draft.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
+    if alone:  # above the axis, where it is read without turning the head
+        above = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "xshift": -44, "yshift": 4}
+        draft.notes.append({"x": 0, "y": 1, "text": marks.risk_title, "showarrow": False, "align": "left", **above})
+    else:
+        draft.axes[f"yaxis{middle}"]["title"] = {"text": marks.risk_title}
     draft.axes[f"xaxis{last}"]["title"] = {"text": marks.utility_title}
     high = 300 * draft.panels
     layout = {
         "height": (marks.height if alone else 110 + high) + TOOLBAR + more,
-        "margin": {**MARGIN, "r": LINE_WORDS, "t": TOOLBAR + (32 if alone else 62) + more},
+        "margin": {
+            **MARGIN,
+            **({"l": 62} if alone else {}),
+            "t": TOOLBAR + (0 if marks.legend is None else 32 if alone else 62) + more,
+        },
         "legend": {
             "title": {"text": f"{marks.legend}:  " if marks.legend else "", "side": "left"},
             "orientation": "h",
-            "y": 1.02 if alone else 1 + 40 / (40 + high),
+            "y": 1.07 if alone else 1 + 40 / (40 + high),
             "yanchor": "bottom",
             "x": 0,
             "itemclick": False,
@@ -386,28 +416,36 @@ def _draw(draft: _Draft, number: int, cloud: Cloud, marks: Marks) -> None:
     _grounds(panel)
     if cloud.bulk is not None:
         _density(panel, cloud.bulk)
-    # a trace for all points that look alike; what is muted lies behind, the frontier in front
-    for on in (False, True):
-        for group in sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted):
-            for form in range(max(1, len(cloud.shapes))):
-                has_form = cloud.shape == form if cloud.shapes else True
-                rows = np.flatnonzero((cloud.category == group) & (cloud.on == on) & has_form)
-                if len(rows):
-                    panel.trace(**_points(panel, rows, group, on))
+    # a trace for all points that look alike; what is muted or filtered lies behind, the frontier in front
+    groups = sorted(range(len(cloud.categories)), key=lambda group: group != cloud.muted)
+    is_lit = np.ones(len(cloud.on), bool) if cloud.lit is None else cloud.lit
+    for lit, on, group, form in product((False, True), (False, True), groups, range(max(1, len(cloud.shapes)))):
+        has_form = cloud.shape == form if cloud.shapes else True
+        rows = np.flatnonzero((cloud.category == group) & (cloud.on == on) & (is_lit == lit) & has_form)
+        if len(rows):
+            panel.trace(**_points(panel, rows, group, on, faded=not lit))
     if cloud.words is not None:
         _words(panel, cloud.words)
     if len(edge := cloud.along_frontier) > 1:  # the edge of what the candidates on it dominate
-        panel.line(cloud.use[edge], cloud.risk[edge], color=QUIET, shape="vh")
+        if cloud.bulk is not None:
+            panel.line(cloud.use[edge], cloud.risk[edge], color="rgba(255,255,255,0.9)", shape="vh", width=5)
+        colour = INK if cloud.bulk is not None else QUIET
+        panel.line(cloud.use[edge], cloud.risk[edge], color=colour, shape="vh", width=2)
     _anchors(panel)
     for index in marks.pins:
         _ring(panel, index, "pinned", 19)
+    if marks.selected is not None and cloud.bulk is not None:  # unmistakable among very many
+        _ring(panel, marks.selected, "selected", 34)
     if marks.optimum is not None:
-        _ring(panel, marks.optimum, "recommended", 24)
+        _ring(panel, marks.optimum, "recommended", 19)
     _flags(panel)
     x, y = panel.axis("x"), panel.axis("y")
     plain: dict[str, Any] = {"zeroline": False, "showgrid": True}
     draft.axes[x.replace("x", "xaxis")] = {"range": list(panel.across), "nticks": 8, "anchor": y, **plain}
-    draft.axes[y.replace("y", "yaxis")] = {
+    for axis, is_share in zip((x.replace("x", "xaxis"), y.replace("y", "yaxis")), marks.shares, strict=True):
+        if is_share:
+            draft.axes[axis] = draft.axes.get(axis, {}) | {"tickformat": "~%"}
+    draft.axes[y.replace("y", "yaxis")] = draft.axes.get(y.replace("y", "yaxis"), {}) | {
         "range": list(panel.up),
         "anchor": x,
         "domain": draft.domain(number),
@@ -417,7 +455,7 @@ def _draw(draft: _Draft, number: int, cloud: Cloud, marks: Marks) -> None:
         _cut(panel)
 
 
-def _points(panel: _Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, Any]:
+def _points(panel: _Panel, rows: np.ndarray, group: int, on: bool, *, faded: bool) -> dict[str, Any]:
     """The trace of points that look alike."""
     cloud, marks = panel.cloud, panel.marks
     colour, shape = look_of(group) if group != cloud.muted else (QUIET, "circle")
@@ -425,7 +463,13 @@ def _points(panel: _Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, 
         shape = SHAPES[int(cloud.shape[rows[0]]) % len(SHAPES)]
     many = len(cloud.use) > 2000
     size = (10 if on else 8) if not many else (8 if on else 4)
-    faint = 0.35 if group == cloud.muted else 0.6 if many and not on else 1.0
+    if cloud.bulk is not None:
+        size = 6
+    faint = 0.35 if group == cloud.muted and cloud.filled is None else 0.6 if many and not on else 1.0
+    symbols: Any = shape if on else shape + "-open"
+    if cloud.filled is not None:
+        symbols = [shape if filled else shape + "-open" for filled in cloud.filled[rows].tolist()]
+    faint = 0.15 if faded else faint
     trace: dict[str, Any] = {
         "type": "scattergl" if len(cloud.use) > WEBGL else "scatter",
         "x": sent(cloud.use[rows]),
@@ -435,13 +479,13 @@ def _points(panel: _Panel, rows: np.ndarray, group: int, on: bool) -> dict[str, 
         "name": cloud.categories[group],
         "marker": {
             "color": colour,
-            "symbol": shape if on else shape + "-open",
+            "symbol": symbols,
             "size": size,
-            "line": {"width": 1.5 if not on else 0},
+            "line": {"width": 1.5 if not on or cloud.filled is not None else 0, "color": colour},
             "opacity": faint,
         },
         # A click enlarges its point and leaves the others as they are.
-        "selected": {"marker": {"size": 20}},
+        "selected": {"marker": {"size": 24, "color": COLOURS[1], "opacity": 1}},
         "unselected": {"marker": {"opacity": faint}},
         "hovertemplate": "%{x}, %{y}<extra></extra>" if cloud.hover is None else "%{hovertext}<extra></extra>",
     }
@@ -561,7 +605,7 @@ def live_figure(
         on=on[shown],
         category=np.zeros(len(shown), np.int64),
         categories=("candidates",),
-        bulk=np.array([uses[~on], risks[~on], np.zeros(int((~on).sum()))]) if many else None,
+        bulk=np.array([uses[~on], risks[~on], *np.outer([0, 1], np.ones(int((~on).sum())))]) if many else None,
         signs=signs[::-1],
     )
     nothing = (signs[1] * original[1], signs[0] * original[0])
@@ -571,7 +615,7 @@ def live_figure(
 def candidate_figure(view: RiskUtilityMap, look: Look, shown: Shown | None = None) -> Figure:
     """The map under a look."""
     shown = shown or Shown()
-    points = cloud(view, look, sorted(shown.indices))
+    points = cloud(view, look, sorted(shown.indices), shown.lit)
     return risk_utility(points, marks(view, look, points, shown))
 
 

@@ -34,8 +34,6 @@ TOOLBAR = 34
 MARGIN = {"l": 94, "r": 10, "b": 66}
 """Pixels beside and under a map, a little more than its ticks and titles take: where they need more, plotly makes room
 by drawing everything a second time."""
-LINE_WORDS = 106
-"""Pixels beside a map for the words of its lines."""
 INK = "#10151A"
 """The colour of text in a figure: that of the light theme, which :data:`CSS` turns into that of the page."""
 _GRID = "rgba(119, 129, 140, 0.3)"

@@ -51,23 +51,22 @@ class Look:
 
     ``rule`` is what recommends: the plan's own rule ("plan"), the ``bound`` or the ``slope`` tried here, or "none".
     ``bound`` is a loss of the risk measure.  ``drawn`` names one of the figures, ``box`` a range of the map as losses
-    (risk low and high, utility low and high).
+    (risk low and high, utility low and high), ``filters`` the values of what is filtered by.
     """
 
     risk: str | None = None
     utility: str | None = None
-    mechanism: str | None = None
     drawn: str = "map"
-    colour: str = "rate"
+    colour: str = "standing"
     highlight: str | None = None
     distortion: bool = False
-    errors: bool = True
+    errors: bool = False
     partial: bool = False
     span: str = "original"
     rule: str = "plan"
     bound: float | None = None
     slope: float | None = None
-    rows: str = "frontier"
+    filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     box: tuple[float, float, float, float] | None = None
     objectives: tuple[str, ...] = ()
 
@@ -249,4 +248,4 @@ _NAMES = tuple(one.name for one in fields(Look))
 
 
 def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value

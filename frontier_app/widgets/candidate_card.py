@@ -36,6 +36,7 @@ from frontier_app.charts import map_data
 from frontier_app.session import state
 from frontier_app.widgets import small_cells
 from frontier_app.wording import mechanisms, plan_words, text
+from frontier_app.wording.candidates import Differences
 from frontier_app.wording.markup import Markdown, joined, markdown, table
 
 
@@ -132,32 +133,43 @@ def of(study: Study, release: Remade, which: tuple[object, ...]) -> Verdict:
     return state.get().memo.get("verdict", which, lambda: release_verdict(release, study.plan))
 
 
+def differing(view: RiskUtilityMap) -> Differences:
+    """What the candidates of a map differ in."""
+    return state.get().memo.get("differing", id(view.scenarios), lambda: Differences(view.scenarios))
+
+
 def name_of(view: RiskUtilityMap, index: int, letters: Mapping[int, str]) -> str:
     """A candidate by its letter, where it has one, by what it does, and by its id."""
     name = text.named(view.scenarios[index])
     return f"{letters[index]} · {name}" if index in letters else name
 
 
-def badges(view: RiskUtilityMap, index: int, optimum: int | None = None) -> Markdown:
-    """Its standing in labels."""
+def badges(
+    view: RiskUtilityMap, index: int, optimum: int | None = None, bound: float | None = None, tried: bool = False
+) -> Markdown:
+    """Its standing in labels; ``bound`` is the limit that it is held against, ``tried`` one that is not the plan's."""
     labels = []
-    if not np.isnan(view.risk_loss[index]):
-        on = view.dominance.undominated[index]
-        if view.changes_nothing[index]:
-            labels.append(markdown(":red-badge[:material/block: changes nothing: the rows are the original's]"))
-        if view.over_edits[index]:
-            labels.append(markdown(":red-badge[:material/block: over the limit of an edit rule]"))
-        labels.append(markdown(":blue-badge[:material/check: on the frontier]" if on else ":gray-badge[dominated]"))
-        labels.append(markdown(":gray-badge[clear]" if view.dominance.clear[index] else ":orange-badge[uncertain]"))
+    if view.changes_nothing[index]:
+        labels.append(markdown(":red-badge[:material/block: changes nothing: the rows are the original's]"))
+    if view.over_edits[index]:
+        labels.append(markdown(":red-badge[:material/block: over the limit of an edit rule]"))
+    if bound is not None and not np.isnan(view.bounded_risk[index]):
+        within = bool(view.meets(bound)[index])
+        labels.append(markdown(":green-badge[within the limit]" if within else ":orange-badge[over the limit]"))
+    if index == optimum:
+        labels.append(markdown(":blue-badge[:material/star: {}]", "best for what is tried" if tried else "recommended"))
+    if not np.isnan(view.risk_loss[index]) and not view.changes_nothing[index]:
+        on, clear = view.dominance.undominated[index], view.dominance.clear[index]
+        if beside := map_data.beside_original(view, index):
+            labels.append(markdown(":red-badge[:material/warning: {}]", beside))
+        labels.append(markdown(":blue-badge[{}]" if on else ":gray-badge[{}]", "frontier" if on else "dominated"))
+        if not clear and view.summary.counted[index] > 1:
+            labels.append(markdown(":orange-badge[uncertain]"))
     tables = mechanisms.tables_of(view.scenarios[index].spec)
     if tables > 1:
         labels.append(markdown(":violet-badge[D={} tables together]", tables))
-    if view.riskier_than_original[index]:
-        labels.append(markdown(":red-badge[:material/warning: riskier than doing nothing]"))
     if view.summary.failed[index]:
         labels.append(markdown(":red-badge[{}]", text.plural(int(view.summary.failed[index]), "failed run")))
-    if index == optimum:
-        labels.append(markdown(":blue-badge[:material/star: recommended]"))
     return joined(" ", labels)
 
 
@@ -308,6 +320,12 @@ CSS = """<style>
 .sf-side .quiet {color: light-dark(#55606B, #A9B3BD); font-size: .8rem; font-weight: 400; display: block;}
 .sf-side .better {color: light-dark(#005A8C, #6CC0EE); display: block;}
 .sf-side .worse {color: light-dark(#A34700, #F59A57); display: block;}
+.sf-lines td, .sf-lines th {padding: .34rem 0 !important; max-width: none !important;}
+.sf-lines td {text-align: right; font-weight: 600; color: inherit; white-space: nowrap; padding-left: .7rem !important;}
+.sf-lines .strip {position: relative; display: inline-block; width: 11rem; height: 1.1rem; margin-right: .3rem;}
+.sf-lines .strip span {position: absolute; top: .3rem; width: .5rem; height: .5rem; margin-left: -.25rem;
+  border-radius: 50%; background: light-dark(#0072B2, #56B4E9); opacity: .6;}
+.sf-lines .strip b {position: absolute; top: 0; height: 100%; border-left: 2px dashed light-dark(#A34700, #F59A57);}
 .sf-side .noise {color: light-dark(#55606B, #A9B3BD); display: block;}
 </style>"""
 """Blue and vermillion of Okabe and Ito, darkened or lightened to read as text; words and marks say the same.

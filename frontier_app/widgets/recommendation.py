@@ -177,9 +177,9 @@ class Rule:
     recorded: bool = False
 
     @property
-    def letter(self) -> str:
-        """The letter of what the rule picks; empty where it has none."""
-        return self.letter_of(self.index)
+    def tried(self) -> bool:
+        """Return whether a rule that is not the plan's picks another candidate than A."""
+        return state.get().look.rule in _TRIED and dict(self.letters).get("A") != self.index
 
     def letter_of(self, index: int | None) -> str:
         """A candidate's letter; empty where it has none."""

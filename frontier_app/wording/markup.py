@@ -254,6 +254,8 @@ def cells(data: Any) -> pd.DataFrame:
     import pandas as pd
 
     def cell(value: Any) -> Any:
+        if isinstance(value, list):
+            return [cell(item) for item in value]
         return _JOINER + value if isinstance(value, str) and may_be_formula(value) else value
 
     frame = pd.DataFrame(data).copy()

@@ -92,7 +92,7 @@ def _with_step(sentence: str, remedy: Remedy | None, values: Mapping[str, str]) 
 
 
 _LEAST = 1e-4  # percent below which a change is none
-_AXIS = 56  # signs of the upright axis' title on one line
+_AXIS = 84  # signs of the title of a risk axis on one line
 ROLE_WORDS = {
     "S": "swapped: exchanged between the two records of a pair, which must differ on it",
     "F": "fixed: not exchanged, the two records must agree on it",
@@ -247,7 +247,7 @@ def utility_axis(call: MeasureCall, *, distortion: bool = False) -> str:
         return f"{measure_name(call)}{reversal} — more distorted →"
     if call.measure.better == "higher":
         return f"{measure_name(call)} — {towards(call)} →"
-    return f"{measure_name(call)} (reversed: right is better) — {towards(call)} →"
+    return f"{measure_name(call)}, reversed — {towards(call)} →"
 
 
 def towards(call: MeasureCall) -> str:

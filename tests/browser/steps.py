@@ -215,8 +215,9 @@ def map_drawn(page: Page) -> None:
 
 
 def at_hand(page: Page) -> str:
-    """What the list of candidates on the page shows as chosen."""
-    return page.get_by_role("combobox", name="Candidate", exact=True).input_value()
+    """The name of the candidate on the card; empty where there is none."""
+    name = page.locator(".st-key-card h4")
+    return str(name.inner_text()) if name.count() else ""
 
 
 _FINDINGS = ("gpp_bad", "blockWhatstandsagainstthisrelease")  # the sign, then the words

@@ -77,7 +77,7 @@ def plan_and_sweep(analyst: Analyst) -> None:
         analyst.press("Start the sweep")
         analyst.wait_for(page.get_by_role("heading", name="runs: done"))
         analyst.press("Next: explore the map")
-        analyst.wait_for(page.get_by_role("heading", name="Explore the map"))
+        analyst.wait_for(page.get_by_role("heading", name="within the limit"))
 
 
 def decide(analyst: Analyst) -> None:
@@ -90,7 +90,7 @@ def decide(analyst: Analyst) -> None:
         analyst.enter(page.get_by_label("Why more risk is acceptable"), "none reaches half", leave=False)
         analyst.enter(page.get_by_label("Your name"), "A. Analyst")
         analyst.press("Set the plan's limit to", decides=True)
-        analyst.press("Recommend this one", decides=True)
+        analyst.press("Recommend ", decides=True)
         analyst.wait_for(page.get_by_label("Reason, in words", exact=True))
         analyst.enter(page.get_by_label("Reason, in words", exact=True), "the most useful within the limit")
         analyst.press("Record the recommendation")

@@ -83,15 +83,13 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     picture("sweep")
     # Explore: the plan's bound recommends.
     button(page, "Next: explore the map").click()
-    page.get_by_text("is recommended").first.wait_for()
+    page.get_by_role("heading", name="within the limit").wait_for()
     map_drawn(page)
     picture("explore")
-    page.get_by_text("Rates", exact=True).click()
+    page.get_by_test_id("stMain").get_by_role("button", name="10 %", exact=True).click()
     settled(page)
     map_drawn(page)
     picture("explore-rates")
-    page.get_by_test_id("stButtonGroup").get_by_text("Map", exact=True).click()
-    settled(page)
     # Compare
     visit(page, "compare")
     button(page, "Pin the safest").click()

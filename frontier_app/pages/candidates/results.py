@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from math import prod
@@ -10,22 +10,20 @@ from math import prod
 import numpy as np
 import streamlit as st
 
-from engine.common.wording import lower_first
 from engine.decision.bounds import figure_words
 from engine.decision.statements import Statement, statement, words
-from engine.frontier.factors import Between, Decided, Factor, between, decided, factors, grid, role_counts
+from engine.frontier.factors import Between, Decided, between, decided, factors, grid, role_counts
 from engine.frontier.risk_utility_map import RiskUtilityMap
-from engine.mechanisms import mechanism
 from engine.plan import Plan, edit_plan
-from engine.release.spec import RANDOM_SWAP, ReleaseSpec, percent
+from engine.release.spec import RANDOM_SWAP, percent
 from engine.report.parameters import bound_is_on
-from engine.report.sheet_counts import settings_of
 from engine.study.study import Study
 from frontier_app.charts import map_data
 from frontier_app.charts.factor_grid import FEW, factor_grid, role_grid
 from frontier_app.session import state
 from frontier_app.widgets import elements, recommendation
 from frontier_app.wording import mechanisms, text
+from frontier_app.wording.candidates import Words
 from frontier_app.wording.markup import markdown, stacked
 
 _MOST, _MOST_CELLS = 200, 2_000  # candidates of a grid, and its cells where combinations are missing
@@ -114,40 +112,6 @@ def _many(
     elements.chart(
         role_grid(counts, _ROLES), "factor-grid", "Candidates within the limit by attribute and by what is done with it"
     )
-
-
-class Words:
-    """Factors and their values in words, as documents say them; lists of attributes by those that differ."""
-
-    def __init__(self, specs: Sequence[ReleaseSpec], found: Sequence[Factor]) -> None:
-        self._titles: dict[str, str] = {"swap": "Exchanged", "rule": "True swap", "rate": "Share of records"}
-        self._values: dict[tuple[str, str], str] = {}
-        for spec in specs:
-            told = (
-                {}
-                if spec.by_roles
-                else zip(mechanism(spec.mechanism).settings(spec), settings_of(spec)[1:], strict=True)
-            )
-            for (name, raw), (title, value) in told:
-                self._titles[name], self._values[name, raw] = title, value
-        for factor in found:
-            lists = {raw: self._values.get((factor.name, raw), "").split(", ") for raw in factor.values}
-            common = set.intersection(*map(set, lists.values()))
-            if all(len(names) > len(common) for names in lists.values()) and common:
-                own = {raw: ", ".join(name for name in names if name not in common) for raw, names in lists.items()}
-                if len(set(own.values())) == len(own):
-                    self._values |= {(factor.name, raw): f"same {words}" for raw, words in own.items()}
-
-    def title(self, factor: Factor) -> str:
-        """A factor in words."""
-        return self._titles.get(factor.name, factor.name)
-
-    def value(self, factor: Factor, raw: str) -> str:
-        """A value in words; a bare number behind what it is of."""
-        if factor.counts:
-            return percent(raw)
-        value = self._values.get((factor.name, raw), raw)
-        return f"{lower_first(self.title(factor))} {value}" if value.replace(".", "").isdigit() else value
 
 
 def _deciding(told: Words, found: Decided) -> Statement:

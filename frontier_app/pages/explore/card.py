@@ -1,171 +1,189 @@
-"""The selected candidate beside the map: its effect in counts, its figures, and why not another."""
+"""The selected candidate beside the map: six lines, a hint, and the next step."""
 
 from __future__ import annotations
 
-from functools import partial
+from html import escape
 
 import numpy as np
 import streamlit as st
 
-from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
+from engine.decision.gate import over_edit_limits
+from engine.decision.statements import words
+from engine.frontier.choosing import FEWEST_RUNS
+from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
-from engine.report.sentences import spread
+from engine.report.sentences import exposed
+from engine.report.sheet_counts import better_elsewhere
 from engine.study.study import Pin, Study, pin, unpin
-from frontier_app.session import actions, navigation, state
+from frontier_app.charts import map_data
+from frontier_app.session import actions, jobs, navigation, state
 from frontier_app.widgets import candidate_card, elements, recommendation
 from frontier_app.widgets.recommendation import Rule
 from frontier_app.wording import markup, mechanisms, text
-from frontier_app.wording.markup import markdown
-
-_PICKED = 2000  # scenarios up to which all are in the list
-
+from frontier_app.wording.markup import Markdown, markdown
 
 PARTS = ("headline", "map", "card", "table")
 """Parts of the page that are drawn again by themselves."""
+_MOST = 6  # lines
 
 
 def select(label: str, where: str = "card") -> None:
-    """Put a candidate at hand in a callback; the map is not drawn again for a click ``where`` it is itself."""
+    """Put a candidate at hand in a callback; a map of few points shows a click on it without being drawn again."""
     now = state.get()
     state.put(selected=label, picks=now.picks + (where != "table"))
-    st.rerun([part for part in PARTS if part != "map" or where != "map"])
+    st.rerun([part for part in ("card", "map", "table") if part != where])
+
+
+def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
+    """The candidate at hand: the one selected, else the one recommended, else of a limit that nothing was held against
+    the most useful candidate within it by its mean."""
+    index = view.scenarios.index_of(state.get().selected)
+    if index is not None or rule.index is not None or rule.bound is None or not np.isnan(view.bounded_risk).all():
+        return rule.index if index is None else index
+    within = np.flatnonzero(view.dominance.undominated & map_data.within_limit(view, rule.bound))
+    return int(within[np.argmin(view.utility_loss[within])]) if len(within) else None
 
 
 def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins: dict[int, Pin]) -> None:
     """The candidate at hand, or what to do when there is none."""
     if index is None:
-        _picker(view, rule, index)
-        _invitation(view)
+        st.markdown(markdown("**No candidate selected**"))
+        st.markdown("Click a point of the map or a row of the table. A limit on risk brings a recommendation.")
         return
-    chosen, kept = st.columns([3, 1], gap="small")
-    with chosen:
-        _picker(view, rule, index)
+    head, kept = st.columns([7, 3], gap="small")
+    letter, pinned = rule.letter_of(index), pins.get(index)
+    parts = [letter, candidate_card.differing(view).name(index), pinned.name if pinned else ""]
+    head.markdown(markdown("#### {}", " · ".join(filter(None, parts))))
     with kept:
-        _pin(view, index, pins.get(index))
-    scenario, summary = view.scenarios[index], view.summary
-    n = int(study.about["n_records"])
-    runs, failed = int(summary.counted[index]), int(summary.failed[index])
-    head, onward = st.columns([4, 5], vertical_alignment="center", gap="small")
-    with head:
-        _head(view, rule, index, pins.get(index))
-    with onward:
-        _onward(study, view, rule, index, runs)
-    st.markdown(candidate_card.badges(view, index, rule.index))
-    st.markdown(text.spec_words(scenario.spec, n))
-    _counts(study, view, index, rule.bound)
-    figures_tab, others_tab, runs_tab = st.tabs(["Figures", "Why not another?", "Its runs"])
-    with figures_tab:
-        if runs:
-            st.markdown(candidate_card.figures(view, index, narrow=True))
-        else:
-            why = study.notes.warning_on(index)
-            st.warning(
-                markdown(
-                    "Every run failed: no feasible pair was left before the rate was reached.{}",
-                    f" In the first run {why}." if why else "",
-                ),
-                icon=":material/warning:",
-            )
-        if joint_risk := candidate_card.joint_words(view, index):
-            st.markdown(joint_risk)
-        for line in candidate_card.on_unswapped_keys(study, view, index):
-            st.markdown(line)
-        _worst(view, index)
-    with others_tab:
-        _why_not(view, rule, index)
-    with runs_tab:
-        st.markdown(candidate_card.certainty(view, index, runs, failed))
-        _runs(study, view, index)
-        _settings(view, index)
+        _pin(view, index, pinned)
+    st.markdown(candidate_card.badges(view, index, rule.index, rule.bound, tried=rule.tried))
+    if index == rule.index and (rule.recorded or rule.slope is not None):
+        st.caption(f"{'The recorded recommendation' if rule.recorded else 'Picked'}: {rule.words}.")
+    st.html(_lines(study, view, rule, index))
+    hint = _hint(view, rule, index)
+    if hint:
+        st.info(hint)
+    with st.container(horizontal=True):
+        _onward(study, view, rule, index)
+        with st.popover("More"):
+            _more(study, view, index)
 
 
-def _onward(study: Study, view: RiskUtilityMap, rule: Rule, index: int, runs: int) -> None:
-    """The next step with the candidate at hand."""
+def _lines(study: Study, view: RiskUtilityMap, rule: Rule, index: int) -> str:
+    """At most six lines as an HTML table: risk, runs, counts, use, amount, and a further measure."""
+    means, original = view.summary.mean[index], view.original
+    rows = [(text.measure_name(view.measures[view.risk]), map_data.short_figure(view, view.risk, means[view.risk]))]
+    values = _runs(view, index)
+    if len(values) > 1:
+        limit = None if rule.bound is None else map_data.value_of(view, view.risk, rule.bound)
+        title = f"{len(values)} runs{', limit dashed' if limit is not None else ''}"
+        rows.append((title, _strip(values, limit)))
+    shown = [(name, escape(value) if k != 1 or len(values) < 2 else value) for k, (name, value) in enumerate(rows)]
+    more: list[tuple[str, str]] = []
+    if (counts := exposed(study, view, index)) is not None:
+        more.append(("Unaltered records in small cells", f"{text.figure(counts.mean, 3)}, was {counts.original:,}"))
+    else:
+        more.append(("Without protection", map_data.short_figure(view, view.risk, float(original[view.risk]))))
+    more.append(
+        (text.measure_name(view.measures[view.utility]), map_data.short_figure(view, view.utility, means[view.utility]))
+    )
+    changed = map_data.households_words(view, index)
+    if not changed and np.isfinite(view.summary.changed[index]):
+        changed = f"{view.summary.changed[index]:,.0f} of {int(study.about['n_records']):,} records"
+    more += [("Moved" if "households" in changed else "Changed", changed)] if changed else []
+    for k in _telling(view):
+        if np.isfinite(means[k]):
+            was = f", was {map_data.short_figure(view, k, original[k])}" if original[k] else ""
+            more.append((text.measure_name(view.measures[k]), map_data.short_figure(view, k, means[k]) + was))
+    shown += [(name, escape(value)) for name, value in more]
+    body = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{value}</td></tr>" for name, value in shown[:_MOST])
+    return f'<div class="sf-side sf-lines">{candidate_card.CSS}<table><tbody>{body}</tbody></table></div>'
+
+
+def _telling(view: RiskUtilityMap) -> list[int]:
+    """Further measures: the risk of tables together and broken edit rules first."""
+    others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
+    joint = map_data.joint_measure(view)
+    return sorted(others, key=lambda k: (k != joint, str(view.measures[k]) != "edit_failures"))
+
+
+def _runs(view: RiskUtilityMap, index: int) -> np.ndarray:
+    """The risk of each counted run."""
+    runs = (view.results.scenario == index) & view.results.counted(view.allow_partial)
+    values = view.results.values[runs, view.risk]
+    return np.asarray(values[np.isfinite(values)])
+
+
+def _strip(values: np.ndarray, limit: float | None) -> str:
+    """Runs as dots on a line, with the limit, as HTML."""
+    known = np.append(values, [] if limit is None else limit)
+    low, wide = float(known.min()), float(np.ptp(known)) or 1.0
+    dots = "".join(f'<span style="left:{100 * (value - low) / wide:.1f}%"></span>' for value in values.tolist())
+    dashed = "" if limit is None else f'<b style="left:{100 * (limit - low) / wide:.1f}%"></b>'
+    return f'<span class="strip" title="from {values.min():.4g} to {values.max():.4g}">{dots}{dashed}</span>'
+
+
+def _hint(view: RiskUtilityMap, rule: Rule, index: int) -> Markdown | None:
+    """One computed sentence: what speaks against the candidate, or for another."""
+    if not view.summary.counted[index]:
+        return markdown("**Every run failed**: {}.", view.why_apart(index))
+    if over := over_edit_limits(view, index):
+        return markdown("{}", " ".join(map(words, over)))
+    if rule.bound is not None and view.summary.counted[index] < FEWEST_RUNS:
+        runs = text.plural(int(view.summary.counted[index]), "run")
+        return markdown("**{} cannot show that the limit is met**; that takes {}.", runs.capitalize(), FEWEST_RUNS)
+    name = candidate_card.differing(view).name
+    if beside := map_data.beside_original(view, index):
+        return markdown("**{} by its means.** Releasing the file unprotected is as good.", beside.capitalize())
+    better = [int(i) for i in view.dominators(index) if view.dominance.undominated[i]]
+    if better:
+        other = min(better, key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
+        noise = "" if view.dominance.clear[index] else " by its means, within noise"
+        return markdown("**{} is no worse on either axis**{}.", _called(rule, other, name(other)), noise)
+    other_index, k = state.get().memo.get("elsewhere", (id(view), index), lambda: better_elsewhere(view, index))
+    if other_index is None or k is None:
+        return None
+    there, here = (map_data.short_figure(view, k, float(view.summary.mean[i, k])) for i in (other_index, index))
+    called = _called(rule, other_index, name(other_index))
+    measure = text.measure_name(view.measures[k])
+    return markdown("**{} is as good on both axes.** {}: {} instead of {}.", called, measure, there, here)
+
+
+def _called(rule: Rule, index: int, name: str) -> str:
+    return " · ".join(filter(None, (rule.letter_of(index), name)))
+
+
+def _onward(study: Study, view: RiskUtilityMap, rule: Rule, index: int) -> None:
+    """The next step with the candidate at hand, and the comparison."""
+    at = state.get().workspace if state.get().raw is not None else None
+    front = view.frontier()
+    too_few = bool(np.isnan(view.bounded_risk).all()) and at is not None
+    if too_few and at is not None and not jobs.recheck_job(at).busy:
+        label = f"Run the {len(front):,} of the frontier {FEWEST_RUNS} times"
+        if st.button(label, type="primary", key="run-frontier", disabled=jobs.status(at).busy):
+            risk, utility = (str(view.measures[k]) for k in (view.risk, view.utility))
+            with elements.errors_shown():
+                labels = [view.scenarios[i].label for i in front.tolist()]
+                jobs.start_recheck(at, labels, FEWEST_RUNS, risk, utility)
+                st.rerun()
     if rule.recorded and index == rule.index:
-        elements.go("decide", "Its recommendation", stretch=True)
+        elements.go("decide", "Its recommendation")
     elif st.button(
-        "Recommend this one…",
+        f"Recommend {rule.letter_of(index) or 'this one'}",
         key="recommend-this",
-        type="primary",
-        icon=":material/gavel:",
-        disabled=runs == 0,
-        width="stretch",
+        type="secondary" if too_few else "primary",
+        disabled=not view.summary.counted[index],
     ):
         state.put(selected=view.scenarios[index].label)
         recommendation.draft(study, rule, index)
         navigation.go_to("decide")
-
-
-def _picker(view: RiskUtilityMap, rule: Rule, index: int | None) -> None:
-    """The candidate at hand in a list: a way to choose it without a pointer."""
-    on = view.frontier().tolist()
-    others = np.flatnonzero(~view.dominance.undominated).tolist() if len(view.scenarios) <= _PICKED else []
-    first = [other for _, other in rule.letters]
-    order = list(dict.fromkeys([*first, *on, *others, *([] if index is None else [index])]))
-    scenarios = {view.scenarios[i].label: view.scenarios[i] for i in order}
-    letters = {view.scenarios[other].label: letter for letter, other in rule.letters}
-
-    def words(label: str) -> str:
-        letter = f"{letters[label]}  " if label in letters else ""
-        return f"{letter}{text.swap_short(scenarios[label].spec)} ({label})"
-
-    def picked() -> None:
-        label = state.input_value("candidate")
-        if label in scenarios:  # the browser sends words back whose letter has gone since
-            select(label)
-
-    now = None if index is None else view.scenarios[index].label
-    state.set_input("candidate", now)  # always: the browser would go on showing a letter that has gone
-    st.selectbox(
-        "Candidate",
-        list(scenarios),
-        index=None,
-        format_func=words,
-        key="candidate",
-        on_change=picked,
-        placeholder="Choose one, the frontier first",
-        label_visibility="collapsed",
-    )
-
-
-def _invitation(view: RiskUtilityMap) -> None:
-    st.markdown(markdown("**No candidate selected**"))
-    st.markdown(
-        markdown(
-            "Click on a point of the map, or on a row of the table below it. To get a **recommendation**, set the"
-            " largest acceptable risk α above the map: the most useful candidate within it gets a ring and the letter"
-            " A, its neighbours other letters.\n\n"
-            "**Filled** points are the frontier: no other candidate is, on average, both safer and more useful."
-            " **Hollow** ones are dominated. The triangle is the data as they are."
-        )
-    )
-    riskier = int(view.riskier_than_original.sum())
-    if riskier:
-        st.markdown(
-            markdown(
-                "**{:,} of {}** {} on average *riskier than doing nothing*, which is also the most useful: swapping can"
-                " leave more unaltered records alone in small cells.",
-                riskier,
-                text.plural(len(view.scenarios), "scenario"),
-                "is" if riskier == 1 else "are",
-            )
-        )
-
-
-def _head(view: RiskUtilityMap, rule: Rule, index: int, pinned: Pin | None) -> None:
-    """Letter, what is swapped, and the name that somebody gave; the id stands in the list above."""
-    scenario, letter = view.scenarios[index], rule.letter_of(index)
-    opening, named = f"{letter} · " if letter else "", f" · {pinned.name}" if pinned and pinned.name else ""
-    name = text.swap_short(scenario.spec)
-    st.markdown(markdown("#### {}{}{}", opening, name, named))
+    elements.go("compare", "Compare", primary=False)
 
 
 def _pin(view: RiskUtilityMap, index: int, pinned: Pin | None) -> None:
     """Keep the candidate at hand, or its name."""
     label = view.scenarios[index].label
-    with st.popover(
-        "Pinned" if pinned else "Pin", icon=":material/keep:" if pinned else ":material/keep_off:", width="stretch"
-    ):
+    with st.popover("Pinned" if pinned else "Pin", width="stretch"):
         st.caption("Pinned candidates keep a ring on the map and can be compared side by side.")
         name = st.text_input("Name", pinned.name if pinned else "", key=f"pin-name-{label}", placeholder="optional")
         with st.container(horizontal=True):
@@ -187,94 +205,24 @@ def _keep(label: str, name: str | None, note: str = "") -> None:
         st.rerun()
 
 
-def _counts(study: Study, view: RiskUtilityMap, index: int, bound: float | None) -> None:
-    """Show the risk in records, and the edit rules that are broken."""
-    for line in candidate_card.lines(study, view, index, bound, unswapped=False):
-        st.markdown(line)
-    for k, call in enumerate(view.measures):
-        if str(call) == "edit_failures" and np.isfinite(view.original[k]):
-            mean = text.with_error(view.summary.mean[index, k], view.summary.se[index, k])
-            st.markdown(markdown("**{} records** break an edit rule; {:,.0f} in the original.", mean, view.original[k]))
-
-
-def _worst(view: RiskUtilityMap, index: int) -> None:
-    """The worst-hit analysis and subgroup, as the measures name them."""
-    notes = mechanisms.figure_notes(actions.notes(index))
-    for k, lines in notes.items():
+def _more(study: Study, view: RiskUtilityMap, index: int) -> None:
+    """What the candidate does, how sure its place is, what intruders find, and what its mechanism noted."""
+    spec, summary = view.scenarios[index].spec, view.summary
+    st.caption(markdown("Candidate {}", view.scenarios[index].label))
+    st.markdown(text.spec_words(spec, int(study.about["n_records"])))
+    runs, failed = int(summary.counted[index]), int(summary.failed[index])
+    st.markdown(candidate_card.certainty(view, index, runs, failed))
+    for line in (candidate_card.joint_words(view, index), *candidate_card.on_unswapped_keys(study, view, index)):
+        if line:
+            st.markdown(line)
+    notes = actions.notes(index)
+    for k, lines in mechanisms.figure_notes(notes).items():
         if k < len(view.measures) and lines:
             st.caption(markdown("**{}:** {}", text.measure_title(view.measures[k]), "; ".join(lines)))
-
-
-def _why_not(view: RiskUtilityMap, rule: Rule, index: int) -> None:
-    """Show what dominates the candidate at hand and by how much; the next safer and the next more useful of the
-    frontier."""
-    if np.isnan(view.risk_loss[index]) or np.isnan(view.utility_loss[index]):
-        st.caption(markdown("It cannot be compared: {}.", view.why_apart(index)))
-        return
-    better = [int(i) for i in view.dominators(index) if view.dominance.undominated[i]]
-    better.sort(key=lambda i: (view.utility_loss[i], view.risk_loss[i]))
-    if better:
-        st.markdown(
-            markdown("**Better than {}:** no worse on either, better on one.", text.named(view.scenarios[index]))
-        )
-        for i in better[:3]:
-            _other(view, rule, index, i, "dominator")
-        if len(better) > 3:
-            st.caption(f"{text.plural(len(better) - 3, 'more candidate')} of the frontier dominate it too.")
-    groups = indistinguishable_groups(view, representative=index)
-    indistinguishable = next((group.others for group in groups if group.index == index), ())
-    neighbours = candidate_card.neighbours(view, index, [group.index for group in groups])
-    for direction, title in (("safer", "Next safer"), ("more useful", "Next more useful")):
-        if direction in neighbours and neighbours[direction] not in better[:3]:
-            st.markdown(markdown("**{}:**", title))
-            _other(view, rule, index, neighbours[direction], "next")
-        elif direction not in neighbours:
-            st.caption(f"No candidate of the frontier is clearly {direction}.")
-    if indistinguishable:
-        names = text.listed([text.named(view.scenarios[i]) for i in indistinguishable])
-        st.caption(f"It differs from {names} by no more than noise.")
-
-
-def _other(view: RiskUtilityMap, rule: Rule, index: int, other: int, kind: str) -> None:
-    scenario = view.scenarios[other]
-    letter = rule.letter_of(other)
-    st.button(
-        f"{f'{letter} · ' if letter else ''}{text.swap_short(scenario.spec)} ({scenario.label})",
-        key=f"{kind}-{scenario.label}",
-        on_click=partial(select, scenario.label),
-        width="stretch",
-    )
-    st.caption(candidate_card.difference(view, index, other))
-
-
-def _runs(study: Study, view: RiskUtilityMap, index: int) -> None:
-    ranges = spread(study, view, index)
-    if ranges and view.summary.counted[index] > 1:
-        rows = [(text.measure_title(view.measures[k]), text.figure(a), text.figure(b)) for k, a, b in ranges]
-        st.markdown(markup.table(("", "least", "greatest"), "lrr", rows))
-
-
-def _settings(view: RiskUtilityMap, index: int) -> None:
-    """Show the notes of mechanism and runs, and the candidate's settings."""
-    warnings, counted = mechanisms.diagnostics(actions.notes(index))
+    warnings, counted = mechanisms.diagnostics(notes)
     for warning in warnings[:3]:
         st.warning(warning[:1].upper() + warning[1:], icon=":material/warning:")
-    spec = view.scenarios[index].spec
-    if spec.by_roles and not spec.params and not counted:
-        return
-    with st.popover("Settings, and what its runs said", icon=":material/notes:", width="stretch"):
-        st.markdown(f"When to use it: {mechanism(spec.mechanism).when}.")
-        rows = mechanisms.parameter_rows(spec)
-        shown = [(markdown("**{}** – {}", name, meaning), value) for name, value, meaning in rows]
-        if shown:
-            st.markdown(markup.table(("parameter", "value"), "lr", shown))
-        if counted:
-            st.markdown(markdown("**Counted in its runs** (means)"))
-            st.markdown(markup.table(("", ""), "lr", counted))
-
-
-def at_hand(view: RiskUtilityMap, rule: Rule) -> int | None:
-    """The candidate at hand: the one selected, else the one recommended."""
-    selected = state.get().selected
-    index = view.scenarios.index_of(selected)
-    return rule.index if index is None else index
+    if not spec.by_roles:
+        st.caption(f"When to use it: {mechanism(spec.mechanism).when}.")
+    if counted:
+        st.markdown(markup.table(("counted in its runs (means)", ""), "lr", counted))

@@ -1,4 +1,4 @@
-"""Explore: the risk–utility map of a study, and the selected candidate."""
+"""Explore: the risk–utility map of a study, the selected candidate, and the candidates as a table."""
 
 from __future__ import annotations
 
@@ -11,38 +11,34 @@ import streamlit as st
 
 from engine.common.wording import upper_first
 from engine.decision.statements import words
-from engine.frontier.choosing import runs_needed
-from engine.frontier.risk_utility_map import RiskUtilityMap, indistinguishable_groups
+from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.differences import CONTEXT, plan_differences
-from engine.report.sentences import headline, hidden
+from engine.report.parameters import bound_is_on
+from engine.report.sentences import hidden
 from engine.study.study import Pin, Study, pins
 from frontier_app.charts import map_data, maps
 from frontier_app.charts.map_data import MANY
 from frontier_app.pages.explore.card import at_hand, card, select
 from frontier_app.pages.explore.controls import controls
-from frontier_app.pages.explore.table import measures, table
+from frontier_app.pages.explore.measures import measures
+from frontier_app.pages.explore.table import passing, table
 from frontier_app.session import actions, jobs, state
 from frontier_app.widgets import elements, finalists, recommendation
 from frontier_app.widgets.recommendation import Rule
-from frontier_app.wording import mechanisms, text
-from frontier_app.wording.markup import Markdown, joined, markdown
+from frontier_app.wording import text
+from frontier_app.wording.markup import joined
 
-_WHAT = {
-    "map": "",
-    "quantile": "",
-    "rates": "One panel per swap rate, each with its own frontier, labelled by what is swapped"
-    " (Gomatam, Karr and Sanil 2005, figure 3).",
-    "pooled": "All rates together, with one frontier (Gomatam, Karr and Sanil 2005, figure 4).",
-    "labelled": "Every candidate labelled by what it swaps (Gomatam, Karr and Sanil 2005, figure 5).",
-    "runs": "Every run instead of means, one attribute highlighted (Gomatam, Karr and Sanil 2005, figure 7). A run is"
-    " one realisation. Scenarios are compared by their means, since the best run is partly luck.",
-    "measures": "",
+_BOXED = 5_000  # points up to which a box over them is sent back by the browser
+_NOTES = {
+    "quantile": "Risk here is what {} of a candidate's single runs do not exceed; bars are its 95 % interval.",
+    "rates": "One panel for each rate, each with its own frontier (Gomatam, Karr and Sanil 2005, figure 3).",
+    "labelled": "Names without room are left out (Gomatam, Karr and Sanil 2005, figure 5).",
+    "runs": "A point is one run. Candidates are compared by their means: the best run is partly luck.",
 }
 
 
 def page() -> None:
     """The map, the candidate at hand, and the table of candidates."""
-    st.title("Explore the map", anchor=False)
     elements.with_map("There is no map yet: the sweep of a plan draws and measures every candidate.", _study)
 
 
@@ -64,18 +60,24 @@ def _unfinished(study: Study) -> None:
 
 def _study(study: Study, view: RiskUtilityMap) -> None:
     _unfinished(study)
-    rule = recommendation.rule(study, view, state.get().look)
-    _part("headline", _headline)
     planned, _ = recommendation.planned(study, view)
-    controls(view, list(study.measures), rule, planned)
+    title, row = st.columns([44, 56], gap="medium", vertical_alignment="bottom")
+    with title:
+        _part("headline", _headline)
+    with row:
+        _part("controls", lambda study, view, rule, pinned: controls(view, list(study.measures), rule, planned))
+    _part("trouble", _trouble)
     left, right = st.columns([62, 38], gap="medium")
     with left:
-        _drawn()
         _part("map", _figure)
     with right:
         _part("card", _card)
     _part("table", lambda study, view, rule, pinned: table(view, rule, pinned))
-    finalists.finalists(view, rule)
+    at = state.get().workspace
+    job = None if at is None else jobs.recheck_job(at)
+    told = job is not None and (job.busy or job.state == "cancelled" or bool(job.message))
+    with st.expander("Finalists on fresh runs", expanded=told or actions.fresh_map(view) is not None):
+        finalists.finalists(view, recommendation.rule(study, view, state.get().look))
 
 
 def _part(name: str, draw: Callable[[Study, RiskUtilityMap, Rule, dict[int, Pin]], None]) -> None:
@@ -93,7 +95,7 @@ def _part(name: str, draw: Callable[[Study, RiskUtilityMap, Rule, dict[int, Pin]
 
 
 def _card(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
-    with st.container(border=True, key="card", gap="xxsmall"):
+    with st.container(border=True, key="card", gap="xsmall"):
         card(study, view, rule, at_hand(view, rule), pinned)
 
 
@@ -111,18 +113,40 @@ def _pins(study: Study, view: RiskUtilityMap) -> dict[int, Pin]:
 
 
 def _headline(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
-    """One sentence of counts; then where the recommendation comes from."""
-    index = at_hand(view, rule)
-    name = rule.letter or (text.swap_short(view.scenarios[index].spec) if index is not None else "")
-    sentence = headline(study, view, rule.index if rule.index is not None else index, name)
-    st.markdown(markdown("##### {}", words(sentence)))
-    if rule.trouble:
-        if rule.bound is None or not recommendation.shown(study, view, rule.bound, _try_bound):
-            st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
-    elif rule.index is not None:
-        st.caption(_recommended(view, rule))
+    """The finding: how many candidates are within the limit; below it how often each was run."""
+    known = ~np.isnan(view.risk_loss + view.utility_loss)
+    n, noun = f"{int(known.sum()):,}", "candidate" if known.sum() == 1 else "candidates"
+    held, by_mean = ~np.isnan(view.bounded_risk), ""
+    if rule.bound is None:
+        title = f"{len(view.frontier()):,} of {n} {noun} are on the frontier"
     else:
-        st.caption("Nothing is recommended yet: set the largest acceptable risk α below, or under Intruder and uses.")
+        met = map_data.within_limit(view, rule.bound) & known
+        if held.any():
+            n = f"{int(held.sum()):,}"
+        else:
+            by_mean = " in their only run" if view.summary.counted.max(initial=0) == 1 else " by their means"
+        met_words = f"{int(met.sum()):,}" if met.any() else "None"
+        title = f"{met_words} of {n} {noun} {'is' if met.sum() == 1 else 'are'} within the limit{by_mean}"
+    with st.container(key="headline"):
+        st.title(title, anchor=False)
+    runs = view.summary.counted[known]
+    each = f"{int(runs.min(initial=0)):,} to {int(runs.max(initial=0)):,} runs"
+    parts = [each if len(set(runs.tolist())) > 1 else text.plural(int(runs.max(initial=0)), "run") + " each"]
+    apart = view.all_apart
+    parts += [f"{sum(apart.values()):,} cannot be compared"] if apart else []
+    parts += [bound_is_on(study.plan.decision)] if rule.bound is not None else []
+    if state.get().look.rule in ("bound", "slope"):
+        parts.append("tried here, not the plan's")
+    why = " ".join(f"{k:,}: {reason}." for reason, k in apart.items())
+    st.caption(upper_first(" · ".join(parts)), help=why or None)
+
+
+def _trouble(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
+    """Say why nothing is recommended, with ways out."""
+    if not rule.trouble or (rule.bound is not None and np.isnan(view.bounded_risk).all()):
+        return  # of too few runs the card says it
+    if rule.bound is None or not recommendation.shown(study, view, rule.bound, _try_bound):
+        st.warning(f"{upper_first(rule.trouble).rstrip('.')}.", icon=":material/warning:")
 
 
 def _try_bound(bound: float) -> None:
@@ -130,76 +154,36 @@ def _try_bound(bound: float) -> None:
     state.look(rule="bound", bound=bound, slope=None)
 
 
-def _recommended(view: RiskUtilityMap, rule: Rule) -> Markdown:
-    """Words on what is recommended and by what, and on whose the letters are."""
-    assert rule.index is not None
-    scenario = view.scenarios[rule.index]
-    label, name = scenario.label, text.swap_short(scenario.spec)
-    recorded_index = dict(rule.letters).get("A")
-    if rule.recorded:
-        return markdown("**A · {}** ({}) is the recorded recommendation: {}.", name, label, rule.words)
-    if recorded_index == rule.index:
-        return markdown("**A · {}** ({}) is recommended: {}.", name, label, rule.words)
-    named = markdown("**{}{}** ({})", f"{rule.letter} · " if rule.letter else "", name, label)
-    would = markdown("{} would be recommended: {}.", named, rule.words)
-    if recorded_index is None:
-        return would
-    recorded = text.named(view.scenarios[recorded_index])
-    return would + markdown(" **A** is still the recorded recommendation, {}.", recorded)
-
-
-def _drawn() -> None:
-    """Ask which figure is drawn."""
-    look = state.get().look
-    if state.input_value("look-drawn") != look.drawn:
-        state.set_input("look-drawn", look.drawn)
-
-    def changed() -> None:
-        state.look(drawn=state.input_value("look-drawn") or "map")
-
-    st.segmented_control(
-        "Figure",
-        list(map_data.DRAWN),
-        required=True,
-        format_func=map_data.DRAWN.__getitem__,
-        key="look-drawn",
-        on_change=changed,
-        label_visibility="collapsed",
-    )
-
-
 def _map(view: RiskUtilityMap, rule: Rule, pinned: dict[int, Pin]) -> None:
-    """The map; a click selects, a box on a density lists what is in it."""
+    """The map; a click selects, a box filters the table and stays drawn."""
     now = state.get()
     look = replace(now.look, bound=rule.bound, slope=rule.slope)
     if look.drawn == "runs":
         look = _highlight(view, look)
     shown = map_data.Shown(
-        selected=view.scenarios.index_of(now.selected),
+        selected=at_hand(view, rule),
         optimum=rule.index,
         letters=dict(rule.letters),
         pins={i: pin.name or pin.label for i, pin in pinned.items()},
+        lit=passing(view, rule, pinned),
+        dark=elements.is_dark(),
     )
-    with st.spinner("Drawing…", show_time=_points(view, look) > MANY):
+    n = len(view.results) if look.drawn == "runs" else len(view.scenarios)
+    with st.spinner("Drawing…", show_time=n > MANY):
         drawn = maps.candidate_figure(view, look, shown)
     many = any(trace.type == "heatmap" for trace in drawn.data)
-    boxes = many and look.drawn != "quantile"  # a box lists candidates by their means
-    hidden = ["lasso2d", "autoScale2d", *([] if boxes else ["select2d"])]
+    boxes = look.drawn in ("map", "labelled") and (many or n <= _BOXED)  # a box lists candidates by their means
     elements.chart(
         drawn,
         "map",
-        f"Risk–utility map: {len(view.scenarios)} scenarios, {len(view.frontier())} on the frontier. "
+        f"Risk–utility map: {len(view.scenarios)} candidates, {len(view.frontier())} on the frontier. "
         "The table below lists them and selects them too.",
         chosen=lambda: _chosen(view),
         boxes=boxes,
-        toolbar={"modeBarButtonsToRemove": hidden},
+        toolbar={"modeBarButtonsToRemove": ["lasso2d", "autoScale2d", *([] if boxes else ["select2d"])]},
         tall=look.drawn != "rates",
     )
-    _below(view, rule, look, many)
-
-
-def _points(view: RiskUtilityMap, look: state.Look) -> int:
-    return len(view.results) if look.drawn == "runs" else len(view.scenarios)
+    _below(view, look, boxes=boxes)
 
 
 def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
@@ -221,7 +205,7 @@ def _highlight(view: RiskUtilityMap, look: state.Look) -> state.Look:
 
 
 def _chosen(view: RiskUtilityMap) -> None:
-    """A click on a point selects it; a box over a density asks for what is inside."""
+    """A click on a point selects it; a box asks for what is inside."""
     event: dict[str, Any] = state.input_value("map") or {}
     selection = event.get("selection", {})
     points = [p["customdata"] for p in selection.get("points", []) if p.get("customdata") is not None]
@@ -229,102 +213,30 @@ def _chosen(view: RiskUtilityMap) -> None:
     if boxes:
         signs = [map_data.sign(view, k) for k in (view.risk, view.utility)]
         (r0, r1), (u0, u1) = boxes[-1]["y"], boxes[-1]["x"]
-        state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1), rows="box")
-        st.rerun("table")
-    elif points and state.get().look.drawn != "measures":
+        state.look(box=(signs[0] * r0, signs[0] * r1, signs[1] * u0, signs[1] * u1))
+        st.rerun(["table", "map"])
+    elif points:
         index = points[0][0] if isinstance(points[0], list) else points[0]
         if isinstance(index, int):
-            select(view.scenarios[index].label, "map")
+            select(view.scenarios[index].label, "map" if len(view.scenarios) <= MANY else "density")
 
 
-def _quantile_words(view: RiskUtilityMap) -> list[str]:
-    """Sentences on what a quantile of single runs is, what its bars are, and whom it leaves out."""
-    share, needed = map_data.run_share(view), runs_needed(view.quantiles.probability)
-    sentences = [
-        f"One run is released, so the risk drawn here is what {share} of a candidate's single runs do not exceed; use"
-        " is the mean. Bars are the 95 % interval of that risk; one that leaves the figure has no end with so few"
-        " runs."
-    ]
-    if view.single_runs is None:
-        sentences.append("The plan's limit is on the mean, so it is not drawn here.")
-    elif state.get().look.rule != "none":
-        sentences.append("A limit on single runs is held against this risk.")
-    few = int(np.count_nonzero((view.quantiles.missing > 0) & ~np.isnan(view.quantiles.quantile)))
-    if few:
-        verb = "has" if few == 1 else "have"
-        sentences.append(
-            f"{text.plural(few, 'candidate')} {verb} fewer than the {needed} runs that this takes, and no place on this"
-            " frontier."
-        )
-    return sentences
-
-
-def _letter_words(view: RiskUtilityMap, rule: Rule) -> list[str]:
-    """Words on whose the letters beside A are, and how many of the frontier have none because noise hides them."""
-    recommended = dict(rule.letters).get("A")
-    if recommended is None:
-        return []
-    sentences = []
-    if len(rule.letters) > 1:
-        sentences.append("Letters other than A are its neighbours, from the safest to the most useful.")
-    groups = indistinguishable_groups(view, representative=recommended)
-    if hidden := sum(len(group.others) for group in groups):
-        verb = "candidate of the frontier differs" if hidden == 1 else "candidates of the frontier differ"
-        sentences.append(f"{hidden} {verb} from a neighbour by no more than noise.")
-    return sentences
-
-
-def _below(view: RiskUtilityMap, rule: Rule, look: state.Look, many: bool) -> None:
-    """Say below the drawing what it leaves unsaid."""
-    sentences = [_WHAT[look.drawn]] if _WHAT[look.drawn] else []
-    if look.drawn == "quantile":
-        sentences = _quantile_words(view)
-    sentences.append(
-        f"{actions.source_words()}: {text.plural(len(view.scenarios), 'scenario')}"
-        + f", {text.plural(len(view.results), 'run')}, {len(view.frontier())} on the frontier"
-        + (" of means." if look.drawn in ("runs", "quantile") else ".")
-    )
-    sentences += [f"{n:,} cannot be compared: {reason}." for reason, n in view.all_apart.items()]
-    if int(view.summary.counted.max(initial=0)) == 1:
-        sentences.append(
-            "Every candidate has one run only, so nothing is known about noise, and the frontier is partly luck. Before"
-            " you decide, run the finalists again on fresh replicates, below."
-        )
+def _below(view: RiskUtilityMap, look: state.Look, *, boxes: bool) -> None:
+    """Say below the drawing what it does not show."""
+    sentences = [_NOTES[look.drawn].format(map_data.run_share(view))] if look.drawn in _NOTES else []
+    if look.drawn in ("map", "labelled") and look.colour == "standing":
+        filled = "Filled: within the limit. Ring: over it." if look.bound is not None else ""
+        sentences.append(f"{filled} Blue: frontier. ★ recommended.".strip())
     if look.drawn == "map":
         sentences += map(words, hidden(view))
-        sentences += _letter_words(view, rule)
-    amounts = len(map_data.amounts(view)[1])
-    if look.drawn == "rates" and amounts > map_data.PANELS:
-        sentences.append(f"Of {amounts} amounts {map_data.PANELS} are drawn, evenly spread.")
-    if look.drawn in ("rates", "labelled"):
-        short = map_data.abbreviations(view.scenarios[0].spec.attributes.names)
-        key = "; ".join(f"{sign} = {name}" for name, sign in short.items() if sign != name)
-        sentences.append(
-            f"Here letters are attributes{f': {key}' if key else ''}; those of candidates stand on the map."
-        )
-        sentences.append("Labels without room are left out; point at a candidate to see what it swaps.")
-    if many:
-        noun = "runs" if look.drawn == "runs" else "candidates"
-        sentences.append(
-            f"So many {noun} are drawn as a density: darker where there are more. The frontier stays points."
-            + (
-                ""
-                if look.drawn == "quantile"
-                else " A box drawn with the dashed square of the toolbar lists the candidates inside, below."
-            )
-        )
-    if look.mechanism is not None and map_data.forms(view)[1]:
-        sentences.append(
-            f"Only {mechanisms.title(look.mechanism)} is shown; hidden candidates still count for the frontier."
-        )
+    if boxes:
+        sentences.append("Box: the dashed square of the toolbar.")
+    if look.drawn == "quantile" and view.single_runs is None:
+        sentences.append("The plan's limit is on the mean, so it is not drawn here.")
     joint = map_data.joint_measure(view)
     if joint is not None and joint != view.risk and map_data.several_tables(view):
         sentences.append(
-            markdown(
-                "D = tables published together. The risk drawn here judges one table at a time; R2, *{}*, judges all of"
-                " them: choose it to compare releases of several tables.",
-                text.measure_within(view.measures[joint]),
-            )
+            f"D: tables published together; {text.measure_within(view.measures[joint])} judges all of them."
         )
     st.caption(joined(" ", sentences))
 

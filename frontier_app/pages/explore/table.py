@@ -1,339 +1,279 @@
-"""Candidates as a table linked with the map, and the frontier under several measures together."""
+"""Candidates as a table linked with the map, and the chips that filter both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.frontier.risk_utility_map import (
-    RiskUtilityMap,
-    indistinguishable_groups,
-    inside,
-    safest,
-    undominated_together,
-)
-from engine.mechanisms import amount
-from engine.release.spec import ReleaseSpec
+from engine.frontier.risk_utility_map import RiskUtilityMap, inside
 from engine.study.study import Pin
 from frontier_app.charts import map_data
-from frontier_app.charts.before_after import Axis, MatrixPoints, splom
 from frontier_app.pages.explore.card import select
 from frontier_app.session import state
-from frontier_app.widgets import elements
+from frontier_app.widgets import candidate_card, elements
 from frontier_app.widgets.recommendation import Rule
-from frontier_app.wording import mechanisms, text
+from frontier_app.wording import text
+from frontier_app.wording.candidates import Filter
+from frontier_app.wording.markup import markdown
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-_DRAWN = 2_000  # points of a panel up to which dominated ones are drawn too
-_LISTED = 500
-
-
-def measures(view: RiskUtilityMap) -> None:
-    """The frontier under as many measures as are chosen."""
-    look = state.get().look
-    options = [str(call) for call in view.measures]
-    names = {str(call): text.measure_name(call) for call in view.measures}
-    start = [name for name in look.objectives if name in options]
-    start = start or [options[view.risk], options[view.utility]]
-    chosen = st.multiselect("Measures that count", options, start, format_func=names.__getitem__, key="look-objectives")
-    if tuple(chosen) != look.objectives:
-        state.look(objectives=tuple(chosen))
-    if len(chosen) < 2:
-        st.info("Choose two or more measures.", icon=":material/info:")
-        return
-    columns = [options.index(name) for name in chosen]
-    key = (id(view), tuple(columns))
-    on = state.get().memo.get("together", key, lambda: undominated_together(view, columns))
-    front = np.flatnonzero(on)
-    order = np.lexsort((view.utility_loss[front], view.risk_loss[front]))
-    front = front[order]
-    st.caption(
-        f"{text.plural(len(front), 'candidate')} of {len(on):,}: no other is, on average, at least as good on all"
-        f" {len(chosen)} measures and better on one. The more measures count, the more candidates stay."
-    )
-    elements.chart(
-        _matrix(view, columns, on, np.arange(len(on)) if len(on) <= _DRAWN else front[:_DRAWN]),
-        "measures-matrix",
-        f"Scatter plots of {text.listed([names[name] for name in chosen])} against each other; the table below"
-        " lists the frontier.",
-        chosen=lambda: _select_clicked(view),
-        toolbar=True,
-    )
-    _frontier_table(view, columns, front[:_LISTED])
-    if len(front) > _LISTED:
-        st.caption(f"The {_LISTED} with the least {_risk(view)} are listed.")
-
-
-def _matrix(view: RiskUtilityMap, columns: list[int], on: np.ndarray, shown: np.ndarray) -> Figure:
-    """The matrix with axes and colours of the map: uses to the right, risks upwards."""
-    codes, names = map_data.categories(view, state.get().look.colour)
-    codes, names = map_data.binned(codes, names)
-    kinds = [view.measures[k].measure.kind == "risk" for k in columns]
-    ordered = [columns[i] for i in sorted(range(len(columns)), key=kinds.__getitem__)]
-    hover = [map_data.words(view, i) for i in shown.tolist()]
-    return splom([_axis(view, k, shown) for k in ordered], MatrixPoints(on[shown], shown, hover, codes[shown], names))
-
-
-def _axis(view: RiskUtilityMap, k: int, shown: np.ndarray) -> Axis:
-    """A measure as on the map: utility and risk grow to the right and upwards, ticks are the measure's own figures."""
-    call, sign = view.measures[k], map_data.sign(view, k)
-    return Axis(
-        name=text.measure_name(call),
-        towards=text.towards(call),
-        reversed=(sign < 0) == (call.measure.kind == "risk"),
-        values=sign * view.summary.loss[shown, k],
-        original=sign * float(view.original_losses[k]),
-    )
-
-
-def _select_clicked(view: RiskUtilityMap) -> None:
-    """Select the candidate whose point was clicked."""
-    points = (state.input_value("measures-matrix") or {}).get("selection", {}).get("points", [])
-    indices = [point["customdata"] for point in points if point.get("customdata") is not None]
-    if indices:
-        index = int(indices[0][0] if isinstance(indices[0], list) else indices[0])
-        select(view.scenarios[index].label, "map")
-
-
-def _frontier_table(view: RiskUtilityMap, columns: list[int], listed: np.ndarray) -> None:
-    labels = [view.scenarios[i].label for i in listed.tolist()]
-    table: dict[str, Any] = {"Candidate": [text.swap_short(view.scenarios[i].spec) for i in listed.tolist()]}
-    column = st.column_config
-    config: dict[str, Any] = {"Id": column.TextColumn(width=80), "Candidate": column.TextColumn(width=210)}
-    for k in columns:
-        call = view.measures[k]
-        table[str(call)] = map_data.sign(view, k) * view.summary.loss[listed, k]
-        config[str(call)] = column.NumberColumn(
-            text.measure_name(call),
-            help=f"{text.measure_name(call)}; {text.DIRECTION[call.measure.better]}",
-            format="%.5g",
-            width=max(70, 240 // len(columns)),
-        )
-    table["Id"] = labels
-
-    def select_row() -> None:
-        rows = (state.input_value("measures-table") or {}).get("selection", {}).get("rows", [])
-        if rows and rows[0] < len(labels):
-            select(labels[rows[0]], "map")
-
-    st.dataframe(
-        pd.DataFrame(table),
-        key="measures-table",
-        hide_index=True,
-        on_select=select_row,
-        selection_mode="single-row",
-        height=min(38 + 35 * max(1, len(labels)), 320),
-        width="stretch",
-        column_config=config,
-        alt="The frontier under these measures; a selected row is shown in the card",
-    )
-
-
-def _risk(view: RiskUtilityMap) -> str:
-    """The map's risk measure in words."""
-    return text.measure_within(view.measures[view.risk])
-
-
-MOST = 1_000
+MOST = 200
 """Rows shown at once."""
-_ROWS = {
-    "frontier": "On the frontier",
-    "near": "Lettered and pinned",
-    "box": "In a range of the map",
-    "all": "All",
-}
+_MOST_COLUMNS = 6  # of what candidates differ in, up to which a further measure has room
+_STANDING = {"frontier": "on the frontier", "within": "within the limit", "named": "lettered or pinned"}
+_COLOURS = {"S": "#0072B2", "F": "#5B6470", "C": "#A34700"}
+_PALE = ("#EEF1F4", "#B9D8EC", "#F4CDAE", "#BFE3D5", "#EBD3E2")
+_DEEP = ("#242C34", "#1D4663", "#5C3418", "#1B4A3B", "#4B2E44")
+"""Grounds of chips in the light and in the dark theme; the first says that nothing is special."""
+
+
+def passing(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> np.ndarray | None:
+    """Mask of the candidates that pass the filters and lie in the range selected; None where nothing filters."""
+    look = state.get().look
+    if not look.filters and look.box is None:
+        return None
+    found = np.ones(len(view.scenarios), bool)
+    if look.box is not None:
+        found[:] = False
+        found[inside(view, look.box[:2], look.box[2:])] = True
+    known = {each.name: each for each in candidate_card.differing(view).filters}
+    for name, values in look.filters:
+        if name == "standing":
+            for value in values:
+                found &= _of_standing(view, rule, pins, value)
+        elif name in known:
+            codes = [known[name].values.index(value) for value in values if value in known[name].values]
+            found &= np.isin(known[name].codes, codes)
+    return found
+
+
+def _of_standing(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], value: str) -> np.ndarray:
+    if value == "frontier":
+        return view.dominance.undominated
+    if value == "within":
+        return np.ones(len(view.scenarios), bool) if rule.bound is None else map_data.within_limit(view, rule.bound)
+    named = np.zeros(len(view.scenarios), bool)
+    named[[*(index for _, index in rule.letters), *pins]] = True
+    return named
 
 
 def table(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin]) -> None:
-    """The candidates asked for; selecting a row selects the candidate."""
-    now = state.get()
-    st.subheader("Candidates", anchor=False)
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    if state.input_value("table-rows") != now.look.rows:
-        state.set_input("table-rows", now.look.rows)
-    which = left.segmented_control(
-        "Rows",
-        list(_ROWS),
-        required=True,
-        format_func=_ROWS.__getitem__,
-        key="table-rows",
-        label_visibility="collapsed",
-    )
-    which = which or now.look.rows
-    if which != now.look.rows:
-        now = state.look(rows=which)
-    if which == "box":
-        with right:
-            _range(view)
-        now = state.get()
-    indices, n = _places(view, rule, pins, which)
-    caption = _caption(view, n, which)
+    """Chips, and the candidates that pass them; selecting a row selects the candidate."""
+    _chips(view, rule)
+    lit = passing(view, rule, pins)
+    indices = _order(view, lit)
+    n = len(view.scenarios) if lit is None else int(lit.sum())
     labels = [view.scenarios[i].label for i in indices.tolist()]
+    now = state.get()
     at = view.scenarios.index_of(now.selected)
-    chosen = "" if at is None else text.named(view.scenarios[at])
-    if at is not None and now.selected not in labels:
-        caption += f" The selected candidate, {chosen}, is not among them."
-    elif at is not None:
+    words = [f"{n:,} of {len(view.scenarios):,}", "most useful first" if n <= MOST else f"the first {MOST} listed"]
+    if at is not None:
         # said and not shown as a chosen row: a table that begins with one lets no other be chosen (Streamlit 1.67)
-        caption += f" The selected candidate, {chosen}, is row {labels.index(str(now.selected)) + 1}."
-    if caption:
-        st.caption(caption)
+        row = labels.index(str(now.selected)) + 1 if now.selected in labels else 0
+        words.append(f"selected: row {row}" if row else "the selected one is not among them")
+    roles = any(each.is_role for each in candidate_card.differing(view).filters)
+    if roles:
+        words.append("S swapped, F partners equal, C partners differ, · free")
+    st.caption(" · ".join(words))
     if not labels:
         return
 
     def picked() -> None:
-        rows = (state.input_value(key) or {}).get("selection", {}).get("rows", [])
-        if rows and rows[0] < len(labels):
-            select(labels[rows[0]], "table")
+        chosen = (state.input_value(key) or {}).get("selection", {}).get("rows", [])
+        if chosen and chosen[0] < len(labels):
+            select(labels[chosen[0]], "table")
 
-    key = f"table-{which}-{now.picks}-{view.risk}-{view.utility}-{len(labels)}-{hash(now.look.box)}"
+    key = f"table-{now.picks}-{view.risk}-{view.utility}-{len(labels)}-{hash((now.look.box, now.look.filters))}"
+    frame, config = rows(view, indices, rule, pins)
     st.dataframe(
-        rows(view, indices, rule, pins),
+        frame,
         key=key,
         hide_index=True,
         on_select=picked,
         selection_mode="single-row",
         height=min(38 + 35 * max(1, len(labels)), 420),
         width="stretch",
-        column_config=_columns(view),
-        alt="Candidates with risk, utility and standing; a selected row is shown in the card above",
+        column_config=config,
+        alt="Candidates with what they differ in, risk, use and standing; a selected row is shown in the card above",
     )
 
 
-def _places(view: RiskUtilityMap, rule: Rule, pins: dict[int, Pin], which: str) -> tuple[np.ndarray, int]:
-    """The places that are listed, and how many there are in all."""
+def _order(view: RiskUtilityMap, lit: np.ndarray | None) -> np.ndarray:
+    """The rows: most useful first; of very many the frontier is first."""
+    indices = np.arange(len(view.scenarios)) if lit is None else np.flatnonzero(lit)
+    if len(indices) > MOST:
+        front = indices[view.dominance.undominated[indices]]
+        rest = indices[~view.dominance.undominated[indices]]
+        room = max(0, MOST - len(front))
+        loss = np.where(np.isnan(view.utility_loss[rest]), np.inf, view.utility_loss[rest])
+        nearest = rest[np.argpartition(loss, room - 1)[:room]] if 0 < room < len(rest) else rest[:room]
+        front, nearest = (
+            part[np.lexsort((view.risk_loss[part], view.utility_loss[part]))] for part in (front, nearest)
+        )
+        return np.concatenate([front, nearest])[:MOST]
+    return indices[np.lexsort((view.risk_loss[indices], view.utility_loss[indices]))]
+
+
+# -- chips -----------------------------------------------------------------------------------------------------------
+
+
+def _chips(view: RiskUtilityMap, rule: Rule) -> None:
+    """A row of chips for what candidates differ in; attributes that are not filtered by are behind a button."""
     look = state.get().look
-    if which == "near":
-        near = {*(index for _, index in rule.letters), *pins}
-        order = sorted(near, key=lambda i: (view.risk_loss[i], view.utility_loss[i]))
-        return np.array(order, np.int64), len(near)
-    codes, names = map_data.forms(view)
-    if which == "all" and look.mechanism not in names:
-        return safest(view, MOST), len(view.risk_loss)
-    if which == "box":
-        indices = np.zeros(0, np.int64) if look.box is None else inside(view, look.box[:2], look.box[2:])
-    elif which == "all":
-        indices = np.lexsort((view.utility_loss, view.risk_loss))
-    else:
-        indices = view.frontier()
-    if look.mechanism in names:
-        indices = indices[codes[indices] == names.index(look.mechanism)]
-    return np.asarray(indices)[:MOST], len(indices)
+    filters = candidate_card.differing(view).filters
+    active = {name for name, _ in look.filters}
+    roles = [each for each in filters if each.is_role]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="chips"):
+        if look.box is not None:
+            n = len(inside(view, look.box[:2], look.box[2:]))
+            name = f"Box on the map: {n:,} ✕"
+            st.button(name, key="box-away", on_click=_set_box, args=(None,), help="Take the box away")
+        with st.popover("Range", help="A range of the map by figures: the way to a box without a pointer"):
+            _range(view)
+        standing = [value for value in _STANDING if value != "within" or rule.bound is not None]
+        words = tuple(_STANDING[value] for value in standing)
+        _pills(Filter("standing", "Standing", tuple(standing), words, np.zeros(0)))
+        for each in filters:
+            if not each.is_role or each.name in active:
+                _pills(each)
+        left = [each for each in roles if each.name not in active]
+        if left:
+            with st.popover("Filter by attribute"):
+                for each in left:
+                    _pills(each)
 
 
-def _caption(view: RiskUtilityMap, n: int, which: str) -> str:
-    """The caption: what the rows are, and how many are not shown."""
-    if which == "near" and not n:
-        return "Nothing is recommended and nothing is pinned: set α above the map, or pin a candidate in its card."
-    if which == "box" and state.get().look.box is None:
-        return "Draw a box on the map with the dashed square of its toolbar, or type a range here."
-    caption = f"{text.plural(n, 'candidate')}."
-    if n > MOST:
-        caption = f"{n:,} candidates; the {MOST:,} with the least risk are listed. A range of the map narrows them."
-    if view.riskier_than_original.any():
-        caption += " ⚠ marks candidates that are on average riskier than doing nothing."
-    if which == "frontier":
-        groups = indistinguishable_groups(view)
-        if len(groups) < n:
-            caption += f" Their means differ by more than noise between {len(groups)} groups of them only."
-    return caption
+def _pills(each: Filter) -> None:
+    """One thing to filter by; none chosen lets every value pass."""
+    key, now = f"filter-{each.name}", dict(state.get().look.filters)
+    words = dict(zip(each.values, each.words, strict=True))
+    chosen = [value for value in now.get(each.name, ()) if value in words]
+    if state.input_value(key) != chosen:
+        state.set_input(key, chosen)
+
+    def changed() -> None:
+        picked = tuple(state.input_value(key) or ())
+        others = {name: values for name, values in state.get().look.filters if name != each.name}
+        state.look(filters=tuple({**others, **({each.name: picked} if picked else {})}.items()))
+        _redraw()
+
+    st.pills(
+        each.title, list(each.values), selection_mode="multi", format_func=words.__getitem__, key=key, on_change=changed
+    )
+
+
+def _redraw() -> None:
+    st.rerun(["table", "map"])
 
 
 def _range(view: RiskUtilityMap) -> None:
-    """A range of the map by figures: the way to it without a pointer."""
-    look = state.get().look
-    with st.popover("Type a range", icon=":material/crop_free:", width="stretch"):
-        signs = [map_data.sign(view, k) for k in (view.risk, view.utility)]
-        columns = (view.risk_loss, view.utility_loss)
-        ends_given = []
-        for i, (axis, k, sign) in enumerate(zip(("Risk", "Use"), (view.risk, view.utility), signs, strict=True)):
-            known = sign * columns[i][np.isfinite(columns[i])]
-            ends = sorted(sign * v for v in look.box[2 * i : 2 * i + 2]) if look.box else []
-            low, high = ends or (float(known.min(initial=np.inf)), float(known.max(initial=-np.inf)))
-            st.caption(f"{axis}: {text.measure_name(view.measures[k])}")
-            for column, end, value in zip(st.columns(2), ("from", "to"), (low, high), strict=True):
-                key = f"box-{axis}-{end}-{view.risk}-{view.utility}-{look.box}"
-                ends_given.append(
-                    sign * column.number_input(f"{axis} {end}", value=value, step=None, format="%.6g", key=key)
-                )
-        if st.button("List what is inside", key="box-apply"):
-            state.look(box=tuple(ends_given))
-            st.rerun()
+    """A range of the map by figures."""
+    look, given = state.get().look, []
+    for i, (axis, k) in enumerate((("Risk", view.risk), ("Use", view.utility))):
+        sign, loss = map_data.sign(view, k), (view.risk_loss, view.utility_loss)[i]
+        known = sign * loss[np.isfinite(loss)]
+        ends = sorted(sign * v for v in look.box[2 * i : 2 * i + 2]) if look.box else []
+        low, high = ends or (float(known.min(initial=np.inf)), float(known.max(initial=-np.inf)))
+        st.caption(f"{axis}: {text.measure_name(view.measures[k])}")
+        for column, end, value in zip(st.columns(2), ("from", "to"), (low, high), strict=True):
+            key = f"box-{axis}-{end}-{view.risk}-{view.utility}-{look.box}"
+            given.append(sign * column.number_input(f"{axis} {end}", value=value, step=None, format="%.6g", key=key))
+    st.button("List what is inside", key="box-apply", on_click=_set_box, args=(tuple(given),))
 
 
-def rows(view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, Pin]) -> pd.DataFrame:
-    """One row per candidate: columns that say nothing here are left out."""
-    summary = view.summary
-    scenarios = [view.scenarios[i] for i in indices.tolist()]
-    mixed = bool(map_data.forms(view)[1])
+def _set_box(box: tuple[float, float, float, float] | None) -> None:
+    state.look(box=box)
+    _redraw()
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+
+def rows(
+    view: RiskUtilityMap, indices: np.ndarray, rule: Rule, pins: dict[int, Pin]
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """One row per candidate, and the settings of the columns; those that say nothing here are left out."""
+    column, summary = st.column_config, view.summary
+    table: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+
+    def add(name: str, values: Any, shown: Any) -> None:
+        table[name], config[name] = values, shown
+
+    grounds = _DEEP if elements.is_dark() else _PALE
     letters = [rule.letter_of(i) for i in indices.tolist()]
     names = [(pins[i].name or "pinned") if i in pins else "" for i in indices.tolist()]
-    riskier = view.riskier_than_original
-    failed = summary.failed[indices]
+    if any(letters):
+        add("letter", letters, column.TextColumn("", width=36, help="Letter on the map"))
+    if any(names):
+        add("pin", names, column.TextColumn("Pin", width=80))
+    for number, each in enumerate(candidate_card.differing(view).filters):
+        signs = np.array([*each.words, "–"], object)[each.codes[indices]]
+        if len(each.words) > len(grounds) and not each.is_role:
+            add(f"by{number}", signs, column.TextColumn(each.title, width=90))
+            continue
+        if each.is_role:
+            colours = [_COLOURS.get(value, grounds[0]) for value in each.values]
+            told = f"What becomes of {each.title}: S swapped, F partners equal, C partners differ, · free"
+        else:
+            colours, told = list(grounds[: len(each.words)]), each.title
+        shown = column.MultiselectColumn(
+            each.title,
+            options=list(each.words),
+            color=colours,
+            width=max(52, 7 * len(each.title) + 24) if each.is_role else None,
+            help=str(markdown("{}", told)),
+        )
+        add(f"by{number}", [[] if sign == "–" else [sign] for sign in signs.tolist()], shown)
+    for name, k in _measured(view):
+        share = map_data.is_share(view, k)
+        values = map_data.sign(view, k) * summary.loss[indices, k] * (100 if share else 1)
+        told = f"{text.measure_name(view.measures[k])}; {text.DIRECTION[view.measures[k].measure.better]}"
+        shown = column.NumberColumn(
+            name, format="%.3f %%" if share else "%.4f", width=max(85, 7 * len(name) + 26), help=told
+        )
+        add(f"measure{k}", values, shown)
+    if view.households is not None and np.isfinite(view.households[indices]).any():
+        help_words = "Mean number of households that moved"
+        add("households", view.households[indices], column.NumberColumn("Moved", format="%,.0f", help=help_words))
+    else:
+        help_words = "Mean number of records changed"
+        add("changed", summary.changed[indices], column.NumberColumn("Changed", format="%,.0f", help=help_words))
     runs = summary.counted[indices]
-
-    def spread(name: str, se: np.ndarray) -> dict[str, Any]:
-        return {name: se} if np.isfinite(se).any() else {}
-
-    columns: dict[str, Any] = {
-        **({"letter": letters} if any(letters) else {}),
-        **({"pin": names} if any(names) else {}),
-        **({"mechanism": [s.spec.mechanism for s in scenarios]} if mixed else {}),
-        "swap": [s.spec.short if s.spec.by_roles else mechanisms.settings(s.spec) for s in scenarios],
-        **_amounts([s.spec for s in scenarios]),
-        "risk": map_data.sign(view, view.risk) * view.risk_loss[indices],
-        **spread("risk_se", summary.loss_se[indices, view.risk]),
-        "loss": map_data.sign(view, view.utility) * view.utility_loss[indices],
-        **spread("loss_se", summary.loss_se[indices, view.utility]),
-        "standing": [("⚠ " if riskier[i] else "") + map_data.dominance_words(view, i) for i in indices.tolist()],
-        "share": 100 * view.dominance.share[indices],
-        "changed": summary.changed[indices],
-        **spread("households", np.full(len(indices), np.nan) if view.households is None else view.households[indices]),
-        **({"runs": runs} if len(set(runs.tolist())) > 1 else {}),
-        **({"failed": failed} if failed.any() else {}),
-        "id": [s.label for s in scenarios],
-    }
-    return pd.DataFrame(columns)
+    within = _within(view, rule, indices)
+    if within is not None and runs.max(initial=0) > 1:
+        met_of = [f"{met} of {n}" for met, n in zip(within.tolist(), runs.tolist(), strict=True)]
+        add(
+            "within",
+            met_of,
+            column.TextColumn("Runs within", width=95, alignment="right", help="Runs within the limit"),
+        )
+    elif len(set(runs.tolist())) > 1:
+        add("runs", runs, column.NumberColumn("Runs", width=55, help="Runs that count"))
+    if (failed := summary.failed[indices]).any():
+        told = "Runs that ended before the rate was reached"
+        add("failed", failed, column.NumberColumn("Failed", width=60, help=told))
+    standing = [map_data.dominance_words(view, i) for i in indices.tolist()]
+    add("standing", standing, column.TextColumn("Standing", width=245))
+    add("id", [view.scenarios[i].label for i in indices.tolist()], column.TextColumn("Id", width=70))
+    return pd.DataFrame(table), config
 
 
-def _amounts(specs: Sequence[ReleaseSpec]) -> dict[str, list[Any]]:
-    """The column of amounts: numbers for random swaps, else words."""
-    if all(spec.by_roles for spec in specs):
-        return {"rate": [100 * float(spec.rate) for spec in specs]}
-    return {"amount": [str(amount(spec)) for spec in specs]}
+def _measured(view: RiskUtilityMap) -> list[tuple[str, int]]:
+    """Columns of measures with short heads: risk, use, and at most one further measure."""
+    others = [k for k in range(len(view.measures)) if k not in (view.risk, view.utility)]
+    wide = len(candidate_card.differing(view).filters) > _MOST_COLUMNS
+    further = [] if wide else [(view.measures[k].measure.title, k) for k in others[:1]]
+    return [("Risk", view.risk), ("Use", view.utility), *further]
 
 
-def _columns(view: RiskUtilityMap) -> dict[str, Any]:
-    column = st.column_config
-    mixed, shared = bool(map_data.forms(view)[1]), int(view.shared_runs.max(initial=0))
-    in_runs = f"share of the {text.plural(shared, 'run')} that all candidates share in which it is on the frontier"
-    risk, utility = (text.measure_name(view.measures[k]) for k in (view.risk, view.utility))
-    good = [text.DIRECTION[view.measures[k].measure.better] for k in (view.risk, view.utility)]
-    return {
-        "letter": column.TextColumn("", width=35, help="letter on the map"),
-        "id": column.TextColumn("Id", width=65),
-        "pin": column.TextColumn("Pin", width=80),
-        "mechanism": column.TextColumn("Mechanism", width=95),
-        "swap": column.TextColumn("Swaps or settings", width=240) if mixed else column.TextColumn("Swaps", width=300),
-        "rate": column.NumberColumn("Rate", format="%.4g %%", width=55),
-        "amount": column.TextColumn("Amount", width=170, help="how much is changed, in the terms of each mechanism"),
-        "risk": column.NumberColumn("Risk", format="%.5f", width=75, help=f"{risk}; {good[0]}"),
-        "risk_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean risk"),
-        "loss": column.NumberColumn("Use", format="%.5f", width=75, help=f"{utility}; {good[1]}"),
-        "loss_se": column.NumberColumn("± SE", format="%.5f", width=70, help="standard error of the mean use"),
-        "standing": column.TextColumn("Standing", help="⚠ riskier than doing nothing, on average", width=150),
-        "share": column.NumberColumn("In runs", format="%.0f %%", help=in_runs, width=60),
-        "changed": column.NumberColumn("Changed", format="localized", help="mean number of records in swaps", width=75),
-        "households": column.NumberColumn(
-            "Households", format="localized", help="mean number of households that moved", width=85
-        ),
-        "runs": column.NumberColumn("Runs", help="runs that count", width=50),
-        "failed": column.NumberColumn("Failed", help="runs that ended before the rate was reached", width=55),
-    }
+def _within(view: RiskUtilityMap, rule: Rule, indices: np.ndarray) -> np.ndarray | None:
+    """How many counted runs of each are within the limit."""
+    if rule.bound is None:
+        return None
+    runs = view.results.counted(view.allow_partial) & np.isin(view.results.scenario, indices)
+    loss = view.measures[view.risk].measure.loss(view.results.values[runs, view.risk])
+    met = np.bincount(view.results.scenario[runs][loss <= rule.bound], minlength=len(view.scenarios))
+    return np.asarray(met[indices])

@@ -66,6 +66,7 @@ def test_the_toolbar_has_room_above_the_legend():
     assert rows.margin.t >= one.margin.t + 2 * maps.LEGEND_ROW
     for layout in (one, rows):
         assert layout.height - layout.margin.t == MARKS.height - 32, "the drawing itself loses nothing"
+    assert maps.risk_utility(cloud(), replace(MARKS, legend=None)).layout.margin.t >= TOOLBAR
 
 
 def test_the_axes_of_all_figures_lead_the_same_way():
@@ -109,10 +110,9 @@ def test_clicks_tell_places_and_shape_says_the_same_as_colour():
         assert all(t.marker.symbol.endswith("-open") != on[int(i)] for i in t.customdata)
 
 
-def test_both_anchors_and_only_the_frontier_is_a_line():
+def test_the_unprotected_file_is_marked_and_only_the_frontier_is_a_line():
     figure = maps.risk_utility(cloud(), MARKS)
-    assert len(traces(figure, "original data")) == 1
-    assert len(traces(figure, "no release,<br>no risk ↓")) == 1
+    assert len(traces(figure, "unprotected file")) == 1
     (line,) = [t for t in figure.data if t.mode == "lines"]
     assert list(line.y) == sorted(line.y) and line.line.shape == "vh"
 
@@ -125,15 +125,15 @@ def test_what_the_axes_leave_out_is_said(span: str, words: str | None):
     figure = maps.risk_utility(high, replace(MARKS, original=(0.0, 1.05), span=span))
     said = " ".join(a.text for a in figure.layout.annotations)
     assert (words in said) if words else "zero" not in said
-    assert ("doing nothing is outside" in said) == (span == "frontier")
+    assert ("unprotected is outside" in said) == (span == "frontier")
     if span == "zero":
         assert figure.layout.yaxis.range[0] < 0
 
 
 def test_riskier_than_doing_nothing_is_marked_only_when_some_are():
-    assert not any("riskier" in (a.text or "") for a in maps.risk_utility(cloud(), MARKS).layout.annotations)
+    assert not any("riskier than" in (a.text or "") for a in maps.risk_utility(cloud(), MARKS).layout.annotations)
     figure = maps.risk_utility(cloud(), replace(MARKS, original=(0.0, 0.02)))
-    assert any("riskier" in (a.text or "") for a in figure.layout.annotations)
+    assert any("riskier than" in (a.text or "") for a in figure.layout.annotations)
 
 
 def test_undefined_figures_are_left_out_and_an_empty_map_is_drawn():
@@ -149,7 +149,7 @@ def test_panels_by_rate_have_scales_of_their_own_and_say_so():
     assert list(figure.layout.xaxis.range) != list(figure.layout.xaxis2.range)
     assert sum("a scale of its own" in (a.text or "") for a in figure.layout.annotations) == 2
     for axis in ("x", "x2"):  # doing nothing is in every panel
-        (own,) = [t for t in traces(figure, "original data") if (t.xaxis or "x") == axis]
+        (own,) = [t for t in traces(figure, "unprotected file") if (t.xaxis or "x") == axis]
         low, high = sorted(figure.layout[axis.replace("x", "xaxis")].range)
         assert low <= own.x[0] <= high
 
@@ -158,7 +158,7 @@ def test_panels_by_rate_have_scales_of_their_own_and_say_so():
 def test_very_many_points_are_a_density_and_the_frontier_stays():
     n = map_data.MANY + 10
     rng = np.random.default_rng(1)
-    bulk = np.array([rng.random(n), rng.random(n), np.zeros(n)])
+    bulk = np.array([rng.random(n), rng.random(n), np.zeros(n), np.ones(n)])
     many = cloud(5, on=np.ones(5, bool), category=np.zeros(5, int), hover=None, bulk=bulk)
     figure = maps.risk_utility(many, MARKS)
     (heat,) = [t for t in figure.data if t.type == "heatmap"]
@@ -172,7 +172,7 @@ def test_very_many_points_are_a_density_and_the_frontier_stays():
 @pytest.mark.parametrize("picks", [False, True])
 def test_a_framed_figure_holds_nothing_that_is_drawn_twice(picks: bool):
     n = map_data.MANY + 10
-    bulk = np.array([np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n)])
+    bulk = np.array([np.linspace(0, 1, n), np.linspace(0, 1, n), np.zeros(n), np.ones(n)])
     for points in (cloud(), cloud(bulk=bulk)):
         made = style.framed(maps.risk_utility(points, MARKS), picks=picks)
         sent = json.loads(made.to_json())
@@ -197,7 +197,7 @@ def test_the_growing_map_draws_every_candidate_once(n: int):
     found = LiveFrontier(n, np.arange(n), losses, on, (1.0, 1.0), 0.5)
     made = maps.live_figure(found, "risk", "use", (1.0, 1.0), (1.0, 0.0))
     points = [trace for trace in made.data if trace.customdata is not None]
-    assert sorted(len(trace.x) for trace in points) == [1, n - 1] and traces(made, "original data")
+    assert sorted(len(trace.x) for trace in points) == [1, n - 1] and traces(made, "unprotected file")
     assert points[0].type == ("scatter" if n < style.WEBGL else "scattergl")
 
 
@@ -209,12 +209,46 @@ def test_numbers_are_sent_as_a_list_until_they_are_very_many():
 
 
 def test_a_density_counts_every_point_once_but_undefined_ones():
-    bulk = np.array([[0.0, 0.25, 0.4, np.nan, 0.25], [0.01, 0.02, 0.05, 0.02, np.nan], np.zeros(5)])
+    bulk = np.array([[0.0, 0.25, 0.4, np.nan, 0.25], [0.01, 0.02, 0.05, 0.02, np.nan], np.zeros(5), np.ones(5)])
     (heat,) = [t for t in maps.risk_utility(cloud(bulk=bulk), MARKS).data if t.type == "heatmap"]
     counts = np.array(heat.customdata)
     assert counts.sum() == 3 and counts.shape == (120, 120) and (len(heat.x), len(heat.y)) == (121, 121)
     for use, risk in bulk[:2, :3].T:
         assert counts[np.searchsorted(heat.y, risk) - 1, np.searchsorted(heat.x, use) - 1] == 1
+
+
+def test_what_the_filters_leave_out_fades_and_stays() -> None:
+    lit = np.array([True, False, True, False])
+    points = [t for t in maps.risk_utility(cloud(lit=lit), MARKS).data if t.customdata is not None]
+    faded = {int(i): t.marker.opacity < 0.2 for t in points for i in t.customdata}
+    assert faded == {0: False, 10: True, 20: False, 30: True}
+    bulk = np.array([[0.1, 0.2, 0.3], [0.01, 0.02, 0.03], np.zeros(3), [1, 0, 1]])
+    grey, blue = [t for t in maps.risk_utility(cloud(bulk=bulk), MARKS).data if t.type == "heatmap"]
+    assert (np.sum(grey.customdata), np.sum(blue.customdata)) == (1, 2)
+
+
+def test_a_selected_range_stays_drawn_and_what_is_filled_is_within_the_limit() -> None:
+    marks = replace(MARKS, box=(0.3, 0.1, 0.02, 0.03), bound=0.025, within="within the limit: 2", shares=(False, True))
+    figure = maps.risk_utility(cloud(filled=np.array([True, True, False, False])), marks)
+    (box,) = [shape for shape in figure.layout.shapes if shape.xref == "x" and shape.type == "rect"]
+    assert (box.x0, box.x1, box.y0, box.y1) == marks.box
+    said = [note.text for note in figure.layout.annotations]
+    assert "<b>limit 2.5 %</b>" in said and "<b>within the limit: 2</b>" in said
+    assert figure.layout.yaxis.tickformat == "~%" and figure.layout.xaxis.tickformat is None
+    filled = {
+        int(i): not symbol.endswith("-open")
+        for t in figure.data
+        if t.customdata is not None
+        for i, symbol in zip(t.customdata, t.marker.symbol, strict=True)
+    }
+    assert filled == {0: True, 10: True, 20: False, 30: False}
+
+
+def test_the_candidate_at_hand_has_a_ring_among_very_many() -> None:
+    bulk = np.array([[0.1, 0.2], [0.01, 0.02], np.zeros(2), np.ones(2)])
+    figure = maps.risk_utility(cloud(bulk=bulk), replace(MARKS, selected=20))
+    rings = [t for t in figure.data if t.type == "scatter" and t.customdata is None and t.marker.size == 34]
+    assert all(t.x[0] == pytest.approx(0.2) for t in rings) and {t.marker.color for t in rings} == {"white", INKS[0]}
 
 
 def test_many_categories_stay_apart():
@@ -226,8 +260,8 @@ def test_selected_point_and_optimum_are_drawn():
     figure = maps.risk_utility(cloud(), replace(MARKS, selected=20, optimum=20, bound=0.03))
     chosen = [t for t in figure.data if t.customdata is not None and t.selectedpoints]
     assert [int(t.customdata[t.selectedpoints[0]]) for t in chosen] == [20]
-    rings = [t for t in figure.data if t.mode == "markers" and t.marker.size == 24]
-    assert [(float(t.x[0]), t.marker.color) for t in rings] == [(pytest.approx(0.2), INKS[0])]
+    stars = [t for t in figure.data if t.mode == "markers" and t.marker.symbol == "star"]
+    assert [float(t.x[0]) for t in stars if t.x[0] is not None] == [pytest.approx(0.2)]
 
 
 def test_letters_and_pins_are_named_beside_their_points():
@@ -239,15 +273,13 @@ def test_letters_and_pins_are_named_beside_their_points():
         "<b>B D=3</b> mine": pytest.approx(0.2),
         "x1": pytest.approx(0.1),
     }
-    assert sum(t.marker.size == 19 for t in figure.data if t.mode == "markers" and t.customdata is None) == 2
+    assert sum(t.marker.symbol == "square-open" and t.x[0] is not None for t in figure.data if t.mode == "markers") == 2
 
 
 def test_in_the_distortion_view_more_distortion_is_to_the_right():
     figure = maps.risk_utility(cloud(), replace(MARKS, distortion=True))
     left, right = figure.layout.xaxis.range
     assert left < 0 < 0.4 < right
-    (square,) = traces(figure, "no release,<br>no risk ↓")
-    assert square.x[0] > 0.4
 
 
 def test_a_straight_trade_off_touches_the_candidate_it_picks():
@@ -294,31 +326,15 @@ def test_a_matrix_of_measures_has_axes_and_colours_of_the_map_tells_places_and_s
     assert looks == {4: (COLOURS[0], SHAPES[0]), 5: (COLOURS[1], f"{SHAPES[1]}-open"), 6: (COLOURS[1], SHAPES[1])}
 
 
-@pytest.mark.parametrize("share", [-0.2, -0.02, 0.0, 0.02, 0.2])
-def test_the_words_of_lines_stand_beside_the_drawing_and_never_meet(share: float):
-    """Within it candidates would lie under them; the upper line's words end above it, the lower one's begin below."""
-    low, high = sorted(maps.risk_utility(cloud(), MARKS).layout.yaxis.range)
-    nothing = low + 0.4 * (high - low)
-    bound = nothing + share * (high - low)
-    marks = replace(MARKS, original=(MARKS.original[0], nothing), bound=bound)
-    figure = maps.risk_utility(cloud(), marks)
-    notes = [note for note in figure.layout.annotations if "riskier" in note.text or "acceptable" in note.text]
-    assert len(notes) == 2
-    assert all(note.xref == "x domain" and note.x == 1 and note.xanchor == "left" for note in notes)
-    assert figure.layout.margin.r >= style.LINE_WORDS
-    upper, lower = sorted(notes, key=lambda note: note.y, reverse=True)
-    assert (upper.yanchor, lower.yanchor) == ("bottom", "top")
-
-
 def test_the_words_of_doing_nothing_go_where_no_candidate_is():
     above = cloud(use=np.array([0.4, 0.02, 0.0, -0.02]), risk=np.array([0.01, 0.052, 0.053, 0.052]))
     sides = {
         trace.textposition
         for points in (cloud(), above)
         for trace in maps.risk_utility(points, MARKS).data
-        if trace.text == ("original data",)
+        if trace.text == ("unprotected file",)
     }
-    assert sides == {"top center", "bottom center"}
+    assert sides == {"top left", "bottom left"}
 
 
 def test_the_ring_of_a_pin_has_neither_the_colour_of_a_rate_nor_the_shape_of_the_recommended_one():
@@ -347,7 +363,7 @@ def test_households_stand_beside_records_over_a_point_on_its_card_and_in_the_tab
     mean = f"{view.households[0]:,.0f} households"
     assert f"{mean} moved" in map_data.words(view, 0)
     assert f"On average {mean} moved, with all who live in them." in candidate_card.certainty(view, 0, 10, 0)
-    table = rows(view, np.arange(1), Rule(), {})
+    table, _ = rows(view, np.arange(1), Rule(), {})
     assert table["households"].tolist() == [view.households[0]]
 
 
@@ -358,7 +374,7 @@ def test_nothing_is_said_of_households_where_single_records_move(
     of_records = replace(view, households=households)
     assert "household" not in map_data.words(of_records, 0)
     assert "household" not in candidate_card.certainty(of_records, 0, 10, 0)
-    assert "households" not in rows(of_records, np.arange(1), Rule(), {})
+    assert "households" not in rows(of_records, np.arange(1), Rule(), {})[0]
 
 
 _HALF = 0.5 * 15
@@ -380,7 +396,7 @@ def _pixels(figure: Any, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _words(figure: Any) -> dict[str, Box]:
-    """Where letters and the words of no release stand, in pixels."""
+    """Where letters stand, in pixels."""
     boxes = {}
     for note in figure.layout.annotations:
         if note.showarrow:
@@ -389,11 +405,6 @@ def _words(figure: Any) -> dict[str, Box]:
             half = 7.2 * len(plain) / 2
             x, y = x + note.ax, y - note.ay
             boxes[plain] = (x - half, y - _HALF, x + half, y + _HALF)
-    (none,) = [trace for trace in figure.data if trace.text and "no release" in trace.text[0]]
-    lines = none.text[0].split("<br>")
-    x, y = (float(place[0]) for place in _pixels(figure, none.x, none.y))
-    tall = _HALF * len(lines)
-    boxes["no release"] = (x - 7, y - tall, x + 12 + 6.6 * max(map(len, lines)), y + tall)
     return boxes
 
 
@@ -424,11 +435,11 @@ _ENDLESS = np.array([np.full(4, -np.inf), np.full(4, np.inf)])
 
 @pytest.mark.parametrize("ends", [None, _ENDLESS])
 @pytest.mark.parametrize("span", ["original", "zero"])
-def test_no_bar_is_drawn_over_letters_and_the_words_of_no_release(span: str, ends: Any) -> None:
+def test_no_bar_is_drawn_over_letters(span: str, ends: Any) -> None:
     marks = replace(MARKS, errors=True, span=span, flags={0: "A", 1: "B", 2: "C"}, pins={3: "mine"}, optimum=0)
     figure = maps.risk_utility(_cloud(ends=ends), marks)
     words, bars = _words(figure), _bars(figure)
-    assert len(words) == 5 and len(bars) == 8
+    assert len(words) == 4 and len(bars) == 8
     assert not [name for name, box in words.items() if any(_met(box, bar) for bar in bars)]
 
 

@@ -302,7 +302,7 @@ def test_a_slope_by_which_doing_nothing_is_better_is_said_before_and_after_it_is
     assert "between small-cell risk and Hellinger distance" in history(made)
     assert "between small_cells" not in words(made) + history(made)
     shown = words(app(at, "explore"))
-    assert "is the recorded recommendation: best on the straight line of slope 100" in shown
+    assert "The recorded recommendation: best on the straight line of slope 100" in shown
     assert "By the slope that picks the candidate, the unaltered file is better" in shown
 
 

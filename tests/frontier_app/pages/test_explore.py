@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +22,10 @@ from frontier_app.pages.explore.table import rows
 from frontier_app.session import jobs, state
 from frontier_app.session.state import Look
 from frontier_app.session.workspace import Workspace
+from frontier_app.widgets import candidate_card
 from frontier_app.widgets.recommendation import Rule, rule
-from frontier_app.wording import text
 from tests.frontier_app.elements import press
-from tests.frontier_app.pages.test_pages import app, to, words
+from tests.frontier_app.pages.test_pages import app, select, to, words
 
 
 @pytest.fixture
@@ -48,14 +48,17 @@ def explored(at: Workspace) -> AppTest:
 def look(made: AppTest, **changes: object) -> AppTest:
     now = made.session_state["frontier"]
     made.session_state["frontier"] = replace(now, look=replace(now.look, **changes))
+    if "drawn" in changes:
+        made.session_state["look-drawn"] = "map" if changes["drawn"] == "labelled" else changes["drawn"]
+        made.session_state["look-names"] = changes["drawn"] == "labelled"
     made.run()
     assert not made.exception and not made.error
     return made
 
 
-def sprintf(form: str, value: float) -> str:
-    """A figure as the browser writes it, without the words before it."""
-    return f"%{form.partition('%')[2]}" % value
+def limit(made: AppTest) -> Any:
+    """The input of the largest acceptable risk."""
+    return next(box for box in made.number_input if box.label.startswith("Limit"))
 
 
 def middle(view: RiskUtilityMap) -> float:
@@ -63,51 +66,43 @@ def middle(view: RiskUtilityMap) -> float:
     return float(np.nanmedian(view.risk_loss))
 
 
-@pytest.mark.slow
-def test_one_sentence_of_counts_and_no_recommendation_before_a_rule(at: Workspace):
-    shown = words(explored(at))
-    assert re.search(
-        r"##### Without protection, \d+ of 1,841 records are in small cells \(fewer than 3 records\)\.", shown
-    )
-    assert "Nothing is recommended yet: set the largest acceptable risk α" in shown
-
-
-@pytest.mark.slow
-def test_a_bound_recommends_letters_and_moves_the_optimum(at: Workspace, view: RiskUtilityMap):
+def test_the_title_is_the_finding_and_nothing_is_recommended_before_a_limit(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
-    made.toggle(key="bound-on").set_value(True).run()
-    (number,) = [box for box in made.number_input if box.label == "Largest acceptable risk"]
-    number.set_value(round(middle(view), 5)).run()
+    assert made.title[0].value == f"{len(view.frontier())} of {len(view.scenarios)} candidates are on the frontier"
+    assert "No candidate selected" in words(made) and limit(made).value is None
+
+
+@pytest.mark.slow
+def test_a_limit_recommends_letters_and_moves_the_optimum(at: Workspace, view: RiskUtilityMap):
+    made = explored(at)
+    limit(made).set_value(round(100 * middle(view), 3)).run()
     bound = made.session_state["frontier"].look.bound
-    best = view.scenarios[view.under_bound(bound)]
+    assert bound == pytest.approx(middle(view), abs=1e-5), "a share is typed in percent"
+    best, n = view.under_bound(bound), int(view.meets(bound).sum())
+    assert made.title[0].value == f"{n} of {len(view.scenarios)} candidates are within the limit"
     shown = words(made)
-    assert f"({best.label}) is recommended" in shown and "tried here, not the plan's" in shown
-    assert re.search(r"records\); under [A-G], [\d.]+ unaltered ones? on average\.", shown)
-    assert f"· {text.swap_short(best.spec)}" in shown  # without a selection the card shows what is recommended
-    (slider,) = [box for box in made.slider if box.label == "Largest acceptable risk"]
-    assert slider.value == number.value
-    made.toggle(key="bound-on").set_value(False).run()
-    assert "Nothing is recommended yet" in words(made)
+    assert "recommended" in shown and f"A · {candidate_card.differing(view).name(best)}" in shown
+    limit(made).set_value(None).run()
+    assert made.session_state["frontier"].look.rule == "none" and "No candidate selected" in words(made)
 
 
-def test_a_slope_recommends_too_and_takes_the_place_of_the_bound(at: Workspace, view: RiskUtilityMap):
+def test_a_slope_recommends_too_and_takes_the_place_of_the_limit(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
-    made.toggle(key="bound-on").set_value(True).run()
-    made.toggle(key="slope-on").set_value(True).run()
+    limit(made).set_value(0.2).run()
+    slope = 3 * max(high for _, _, high in view.slope_intervals() if np.isfinite(high))
+    made.number_input(key="slope").set_value(slope).run()
     assert not made.exception and not made.error
     now = made.session_state["frontier"].look
-    assert now.rule == "slope" and now.bound is None and not made.toggle(key="bound-on").value
-    made.number_input(key="slope-number").set_value(now.slope * 50).run()
-    best = view.scenarios[view.by_slope(now.slope * 50)[0]].label
-    assert f"({best}) is recommended" in words(made)
+    assert now.rule == "slope" and now.bound is None and limit(made).value is None
+    assert candidate_card.differing(view).name(view.by_slope(slope)[0]) in words(made)
     assert "| wins | for slopes |" in words(made)
 
 
 @pytest.mark.slow
 def test_the_plans_own_rule_recommends_without_being_asked(swept: Callable[..., Workspace], view: RiskUtilityMap):
     made = explored(swept(max_risk=f"{middle(view):.4f}"))
-    assert "is recommended: the most useful within the plan's limit α = " in words(made)
-    assert made.toggle(key="bound-on").value
+    assert "recommended" in words(made) and limit(made).value == pytest.approx(100 * round(middle(view), 4))
+    assert made.session_state["frontier"].look.rule == "plan"
 
 
 def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
@@ -119,15 +114,13 @@ def test_a_bound_below_everything_says_so(at: Workspace, view: RiskUtilityMap):
 @pytest.mark.slow
 def test_a_bound_that_nothing_meets_says_what_would_and_does_it(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
-    made.toggle(key="bound-on").set_value(True).run()
-    (number,) = [box for box in made.number_input if box.label == "Largest acceptable risk"]
-    number.set_value(0.0001).run()
+    limit(made).set_value(0.01).run()
     (warning,) = [str(one.value) for one in made.warning]
     assert warning.startswith("No candidate meets the limit 0.0001 (0.01 % of unaltered records). The least risk")
     assert "Fewer keys leave fewer small cells" in words(made)
     press(made, "unmet-allow")
     assert warning not in [one.value for one in made.warning]
-    assert not made.exception and "is recommended" in words(made)
+    assert not made.exception and "recommended" in words(made)
     bound = made.session_state["frontier"].look.bound
     assert view.meets(bound).any()
     assert bound <= 1.1 * view.original[view.risk], "with room for new runs, and no riskier than doing nothing"
@@ -144,7 +137,7 @@ def test_every_figure_is_one_click(drawn: str, at: Workspace):
     after = [json.loads(chart.proto.spec) for chart in look(made, drawn=drawn).get("plotly_chart")]
     assert after, "a figure is drawn"
     assert (before == after) == (drawn == "map"), "each draws another one"
-    assert ("Labels without room are left out" in words(made)) == (drawn in ("labelled", "rates"))
+    assert ("Names without room are left out" in words(made)) == (drawn == "labelled")
     assert [box.value for box in made.selectbox if box.key == "look-highlight"] == (["A"] if drawn == "runs" else [])
 
 
@@ -177,22 +170,20 @@ def test_bars_of_a_quantile_reach_from_end_to_end_and_out_of_the_figure_without_
             high, low = float(found.high[i]), float(found.low[i])
             assert y + up == pytest.approx(high if np.isfinite(high) else max(top, y))
             assert y - down == pytest.approx(low) or np.isinf(low)
-    assert "90 % quantile of runs" in figure.layout.yaxis.title.text.replace("<br>", " ")
+    assert any("90 % quantile of runs" in note.text for note in figure.layout.annotations)
 
 
 def test_a_bound_on_the_mean_is_not_drawn_beside_a_quantile(view: RiskUtilityMap):
     on_mean = replace(view, single_runs=None)
     for shown, bounds in ((view, 1), (on_mean, 0)):
         figure = maps.candidate_figure(shown, Look(drawn="quantile", bound=0.1))
-        assert sum("acceptable risk" in note.text for note in figure.layout.annotations) == bounds
+        assert sum("limit" in note.text for note in figure.layout.annotations) == bounds
     assert on_mean.quantiles.probability == view.quantiles.probability
 
 
 def test_words_beside_the_quantile_say_what_is_drawn(at: Workspace):
     shown = words(look(explored(at), drawn="quantile"))
-    assert (
-        "One run is released, so the risk drawn here is what 90 % of a candidate's single runs do not exceed" in shown
-    )
+    assert "Risk here is what 90 % of a candidate's single runs do not exceed" in shown
 
 
 @pytest.mark.slow
@@ -221,48 +212,81 @@ def test_many_candidates_by_rate_are_a_density_in_every_panel(view: RiskUtilityM
     assert drawing.cloud(view, Look()).bulk is None, "a map alone draws more, one by one"
 
 
-def test_abbreviations_are_distinct():
-    short = map_data.abbreviations(["Age", "AvgHrs", "AnnSal", "a", "A1"])
-    assert short["Age"] == "A" and len(set(short.values())) == 5
-    assert len(set(map_data.abbreviations([f"v{i}" for i in range(80)]).values())) == 80
-
-
 def test_a_range_of_the_map_fills_the_table(at: Workspace, view: RiskUtilityMap):
     box = (0.0, middle(view), 0.0, 1.0)
-    made = look(explored(at), rows="box", box=box)
+    made = look(explored(at), box=box)
     expected = inside(view, box[:2], box[2:])
     (shown,) = made.dataframe
-    assert shown.value["id"].tolist() == [view.scenarios[i].label for i in expected.tolist()]
-    assert f"{len(expected)} candidates." in words(made)
+    assert sorted(shown.value["id"]) == sorted(view.scenarios[i].label for i in expected.tolist())
+    assert f"{len(expected)} of {len(view.scenarios)} · most useful first" in words(made)
+    boxed = [
+        shape for shape in json.loads(made.get("plotly_chart")[0].proto.spec)["layout"]["shapes"] if "xref" in shape
+    ]
+    assert any(shape["xref"] == "x" for shape in boxed), "it stays drawn"
+    next(one for one in made.button if "Box on the map" in one.label).click().run()
+    assert made.session_state["frontier"].look.box is None and len(made.dataframe[0].value) == len(view.scenarios)
+
+
+def test_chips_filter_the_table_and_fade_the_map(at: Workspace, view: RiskUtilityMap):
+    made = explored(at)
+    (rate,) = [each for each in candidate_card.differing(view).filters if each.title == "Rate"]
+    role = next(each for each in candidate_card.differing(view).filters if each.is_role)
+    made.pills(key=f"filter-{rate.name}").set_value([rate.values[0]]).run()
+    made.pills(key=f"filter-{role.name}").set_value(["S"]).run()
+    assert not made.exception and not made.error
+    passes = (rate.codes == 0) & (role.codes == role.values.index("S"))
+    listed = made.dataframe[0].value
+    assert set(listed["id"]) == {view.scenarios[i].label for i in np.flatnonzero(passes).tolist()} and passes.any()
+    traces = json.loads(made.get("plotly_chart")[0].proto.spec)["data"]
+    faded = sum(len(t["customdata"]) for t in traces if "customdata" in t and t["marker"]["opacity"] < 0.2)
+    assert faded == len(view.scenarios) - passes.sum(), "none is removed"
+    assert state.load(at)[0].filters == ((rate.name, (rate.values[0],)), (role.name, ("S",)))
+
+
+def test_roles_are_letters_in_the_table_and_names_tell_what_differs(at: Workspace, view: RiskUtilityMap):
+    made, config = rows(view, np.arange(len(view.scenarios)), Rule(), {})
+    names = view.scenarios[0].spec.attributes.names
+    of = {settings["label"]: name for name, settings in config.items()}
+    for j, name in enumerate(names):
+        letters = [cell[0] for cell in made[of[name]]]
+        assert letters == [
+            {"U": "·"}.get(s.spec.attributes.roles[j], s.spec.attributes.roles[j]) for s in view.scenarios
+        ]
+    told = candidate_card.differing(view)
+    assert len({told.name(i) for i in range(len(view.scenarios))}) == len(view.scenarios)
+
+
+def test_a_candidate_no_better_than_the_original_is_never_the_frontier_without_a_word(view: RiskUtilityMap):
+    on = int(view.frontier()[0])
+    risk, use = (float(view.original_losses[k]) for k in (view.risk, view.utility))
+    for shift, said in ((0.001, "worse than the original"), (0.0, "equal to the original")):
+        loss = view.summary.loss.copy()
+        loss[on, [view.risk, view.utility]] = risk + shift, use + shift
+        worse = replace(view, summary=replace(view.summary, loss=loss))
+        assert said in map_data.dominance_words(worse, on) and said in map_data.words(worse, on)
+        assert said in candidate_card.badges(worse, on)
 
 
 def test_rows_say_letters_and_pins_and_leave_empty_columns_out(view: RiskUtilityMap):
     places = view.frontier()[:3]
-    made = rows(view, places, Rule(index=int(places[1]), letters=(("B", int(places[1])),)), {})
+    made, _ = rows(view, places, Rule(index=int(places[1]), letters=(("B", int(places[1])),)), {})
     assert made["letter"].tolist() == ["", "B", ""] and "pin" not in made.columns and "failed" not in made.columns
-    assert "risk_se" in made.columns
-    alone = replace(view, summary=replace(view.summary, loss_se=np.full_like(view.summary.loss_se, np.nan)))
-    assert "risk_se" not in rows(alone, places, Rule(), {}).columns
+    bounded, _ = rows(view, places, Rule(bound=middle(view)), {})
+    runs, k = view.results, view.risk
+    of = [(runs.scenario == i) & runs.counted(view.allow_partial) for i in places.tolist()]
+    assert bounded["within"].tolist() == [f"{(runs.values[m, k] <= middle(view)).sum()} of {m.sum()}" for m in of]
 
 
-@pytest.mark.slow
-def test_why_not_another_names_neighbours_and_what_dominates(at: Workspace, view: RiskUtilityMap):
-    dominated = int(np.flatnonzero(~view.dominance.undominated & ~np.isnan(view.risk_loss))[0])
-    made = explored(at)
-    made.selectbox(key="candidate").set_value(view.scenarios[dominated].label).run()
-    shown = words(made)
-    assert f"**Better than {text.named(view.scenarios[dominated])}:**" in shown and " → " in shown
-    other = next(b for b in made.button if (b.key or "").startswith("dominator-"))
-    other.click().run()
-    assert not made.exception
-    assert made.session_state["frontier"].selected == str(other.key).removeprefix("dominator-")
+def test_the_card_has_at_most_six_lines(at: Workspace, view: RiskUtilityMap):
+    made = select(look(explored(at), rule="bound", bound=middle(view)), view.scenarios[4].label)
+    (lines,) = [one.proto.body for one in made.get("html") if "sf-lines" in one.proto.body and "<tr>" in one.proto.body]
+    assert 4 <= lines.count("<tr>") <= 6 and lines.count("<span style") == int(view.summary.counted[4])
 
 
 @pytest.mark.slow
 def test_a_pin_is_kept_in_the_study_and_named_on_the_map(at: Workspace, view: RiskUtilityMap):
     label = view.scenarios[4].label
-    made = explored(at)
-    made.selectbox(key="candidate").set_value(label).run()
+    made = select(explored(at), label)
     made.text_input(key=f"pin-name-{label}").set_value("the mild one").run()
     made.button(key=f"pin-{label}").click().run()
     assert not made.exception and not made.error
@@ -279,7 +303,7 @@ def test_a_pin_is_kept_in_the_study_and_named_on_the_map(at: Workspace, view: Ri
 def test_pins_are_listed_with_the_letters(at: Workspace, view: RiskUtilityMap):
     with Study.open(at.folder / "study-1.study") as study:
         pin(study, view.scenarios[2].label, "two")
-    made = look(explored(at), rows="near")
+    made = look(explored(at), filters=(("standing", ("named",)),))
     (shown,) = made.dataframe
     assert shown.value["pin"].tolist() == ["two"]
 
@@ -287,7 +311,7 @@ def test_pins_are_listed_with_the_letters(at: Workspace, view: RiskUtilityMap):
 @pytest.mark.slow
 def test_other_measures_have_no_bound_from_before(at: Workspace):
     made = explored(at)
-    made.toggle(key="bound-on").set_value(True).run()
+    limit(made).set_value(0.2).run()
     other = made.selectbox(key="look-utility").options[1]
     made.selectbox(key="look-utility").select(other).run()
     assert not made.exception and not made.error
@@ -305,14 +329,13 @@ def test_measures_together_need_two(at: Workspace):
 @pytest.mark.slow
 def test_how_the_map_is_looked_at_survives_leaving_the_page(at: Workspace, view: RiskUtilityMap):
     made = explored(at)
-    made.toggle(key="bound-on").set_value(True).run()
-    made.number_input[0].set_value(round(middle(view), 5)).run()
+    limit(made).set_value(round(100 * middle(view), 3)).run()
     made.toggle(key="look-distortion").set_value(True).run()
     bound = made.session_state["frontier"].look.bound
     to(made, "compare")
     to(made, "explore")
-    assert made.session_state["frontier"].look.bound == bound and made.number_input[0].value == pytest.approx(bound)
-    assert made.toggle(key="look-distortion").value and made.toggle(key="bound-on").value
+    assert made.session_state["frontier"].look.bound == bound and limit(made).value == pytest.approx(100 * bound)
+    assert made.toggle(key="look-distortion").value
 
 
 @pytest.mark.slow
@@ -339,7 +362,7 @@ def test_finalists_can_be_stopped_and_what_is_done_stays(swept: Callable[..., Wo
 @pytest.mark.slow
 def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUtilityMap):
     made = look(explored(at), rule="bound", bound=middle(view), span="frontier", box=(0.0, 1.0, 0.0, 1.0))
-    made.selectbox(key="candidate").set_value(view.scenarios[4].label).run()
+    made = select(made, view.scenarios[4].label)
     before = made.session_state["frontier"]
     after = explored(at).session_state["frontier"]
     assert (after.look, after.selected) == (before.look, view.scenarios[4].label)
@@ -348,23 +371,6 @@ def test_a_reload_shows_the_map_as_it_was_looked_at(at: Workspace, view: RiskUti
     at.note(study="study-1.study")
     at.save_look('{"study": "study-1.study", "look": {"risk": null}}')
     assert state.load(at) == (Look(), None)
-
-
-@pytest.mark.slow
-def test_the_slider_reaches_as_far_as_the_candidates_do_and_any_bound_can_be_typed(at: Workspace, view: RiskUtilityMap):
-    made = look(explored(at), rule="bound", bound=middle(view))
-    slider = made.slider[0]
-    number = next(box for box in made.number_input if box.label == slider.label)
-    assert slider.min == pytest.approx(view.risk_loss.min(), abs=slider.step)
-    assert slider.proto.format.startswith("α = %.") and slider.proto.format.endswith("g"), "a figure without its name"
-    assert f"{slider.max - slider.step:.12g}" == sprintf(slider.proto.format, slider.max - slider.step)
-    number.set_value(0.0).run()
-    assert made.session_state["frontier"].look.bound == 0.0
-    slider = made.slider[0]
-    assert slider.value == slider.min == 0.0
-    slider.set_value(slider.max).run()
-    assert made.session_state["frontier"].look.bound == pytest.approx(slider.max)
-    assert next(box for box in made.number_input if box.label == slider.label).value == pytest.approx(slider.max)
 
 
 @pytest.mark.slow
@@ -388,5 +394,4 @@ def test_a_bound_can_be_set_where_all_candidates_have_the_same_risk(
     monkeypatch.setattr(RiskUtilityMap, "risk_loss", property(lambda self: flat))
     monkeypatch.setattr(RiskUtilityMap, "original_losses", property(lambda self: original))
     made = look(explored(at), rule="bound", bound=risk)
-    slider = made.slider[0]
-    assert slider.min <= slider.value <= slider.max and slider.min < slider.max
+    assert limit(made).value == pytest.approx(100 * risk)

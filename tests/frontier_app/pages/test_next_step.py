@@ -35,7 +35,7 @@ _NEXT = {
     ("release", "approved"): "Write the bundle for: public",
     ("release", "exported"): "Next: record the publication",
     ("release", "released"): None,
-    ("explore", "none"): "Recommend this one…",
+    ("explore", "none"): "Recommend A",
     ("explore", "draft"): "Its recommendation",
     ("candidates", "none"): "Next: explore the map",
 }

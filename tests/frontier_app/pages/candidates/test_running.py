@@ -155,7 +155,7 @@ def test_while_runs_are_made_the_map_shows_the_frontier_so_far_and_doing_nothing
         (drawn,) = _open(at).get("plotly_chart")
         study.lease.release("cancelled")
         traces = json.loads(drawn.proto.spec)["data"]
-        (nothing,) = [trace for trace in traces if trace.get("text") == ["original data"]]
+        (nothing,) = [trace for trace in traces if trace.get("text") == ["unprotected file"]]
         risk, utility = (study.measures[k] for k in objective_indices(study))
         assert (nothing["x"], nothing["y"]) == ([study.original[str(utility)]], [study.original[str(risk)]])
     assert sum(len(trace["x"]) for trace in traces if "customdata" in trace) == 12
