@@ -12,6 +12,7 @@ from engine.decision.statements import words
 from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.mechanisms import mechanism
+from engine.plan.types import in_no_use, no_use_sentence
 from engine.report.sentences import exposed
 from engine.report.sheet_counts import better_elsewhere
 from engine.study.study import Pin, Study, pin, unpin
@@ -61,6 +62,9 @@ def card(study: Study, view: RiskUtilityMap, rule: Rule, index: int | None, pins
         st.caption(f"{'The recorded recommendation' if rule.recorded else 'Picked'}: {rule.words}.")
     st.html(_lines(study, view, rule, index))
     hint = _hint(view, rule, index)
+    altered = view.scenarios[index].spec.attributes.names_having("S")
+    if unused := no_use_sentence(in_no_use(study.plan, altered)):
+        hint = markdown("{}", unused)
     if hint:
         st.info(hint)
     with st.container(horizontal=True):

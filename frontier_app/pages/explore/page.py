@@ -118,7 +118,7 @@ def _headline(study: Study, view: RiskUtilityMap, rule: Rule, pinned: dict[int, 
     n, noun = f"{int(known.sum()):,}", "candidate" if known.sum() == 1 else "candidates"
     held, by_mean = ~np.isnan(view.bounded_risk), ""
     if rule.bound is None:
-        title = f"{len(view.frontier()):,} of {n} {noun} are on the frontier"
+        title = f"{len(view.frontier()):,} of {n} {noun} {'is' if len(view.frontier()) == 1 else 'are'} on the frontier"
     else:
         met = map_data.within_limit(view, rule.bound) & known
         if held.any():
