@@ -188,14 +188,12 @@ def _read(page: str) -> Element:
     return root
 
 
-def write(page: str, folder: Path, name: str, *, with_pdf: bool = False) -> list[Path]:
+def write(page: str, folder: Path, name: str, *, with_pdf: bool = False) -> None:
     """Write ``name``.docx and ``name``.html, and with ``with_pdf`` a tagged PDF where :func:`why_no_pdf` is empty."""
-    files = {".docx": docx(page), ".html": page.encode()}
+    (folder / f"{name}.docx").write_bytes(docx(page))
+    (folder / f"{name}.html").write_bytes(page.encode())
     if with_pdf and not why_no_pdf():
-        files[".pdf"] = pdf(page)
-    for ending, content in files.items():
-        (folder / f"{name}{ending}").write_bytes(content)
-    return [folder / f"{name}{ending}" for ending in files]
+        (folder / f"{name}.pdf").write_bytes(pdf(page))
 
 
 # PDF

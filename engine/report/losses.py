@@ -184,7 +184,7 @@ class Collection:
     def keep(self, figures: Iterable[Figure]) -> None:
         """Add figures, of those within the tolerances only as many as findings can hold."""
         self.figures += figures
-        if sum(figure.flagged is False for figure in self.figures) > 4 * MOST_UNFLAGGED:
+        if len(self.figures) > 4 * MOST_UNFLAGGED:
             self.figures = _held(self.figures)
 
 

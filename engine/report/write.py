@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.plan.households import places_of
@@ -16,6 +15,8 @@ from engine.report.places import place_changes
 from engine.report.tables import places_bytes, tables_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from engine.report.findings import Findings
@@ -23,39 +24,33 @@ if TYPE_CHECKING:
     from engine.sweeps.remake import Remade
 
 
-def write_board(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> list[Path]:
-    """The board's files: memo (DOCX, HTML and, where one can be made, PDF), tables, slides and ``board.json``; where
-    the plan names places, a workbook on them.
+def write_board(study: Study, realisation: Remade, folder: Path, order: np.ndarray | None = None) -> None:
+    """Write the board's files into an existing folder: memo (DOCX, HTML and, where one can be made, PDF), tables,
+    slides and ``board.json``; where the plan names places, a workbook on them.
 
-    ``folder`` must exist; returns the files written.  ``order`` is that of the rows of the public file, where it is
-    made together with these.
+    ``order`` is that of the rows of the public file, where it is made together with these.
     """
-    written = write_findings(findings(study, realisation, order), Path(folder))
+    write_findings(findings(study, realisation, order), folder)
     if places := places_of(study.plan):
-        written.append(Path(folder) / "places.xlsx")
-        written[-1].write_bytes(places_bytes(place_changes(realisation, places, study.plan.analyse)[1]))
-    return written
+        areas = place_changes(realisation, places, study.plan.analyse)[1]
+        (folder / "places.xlsx").write_bytes(places_bytes(areas))
 
 
-def write_findings(findings: Findings, folder: Path) -> list[Path]:
+def write_findings(findings: Findings, folder: Path) -> None:
     """Write memo, tables, slides and ``board.json`` from findings alone, without study or data."""
     page = pages(findings)
-    written = documents.write(page, folder, "memo", with_pdf=True)
-    for name, content in (
-        ("tables.xlsx", tables_bytes(findings)),
-        ("slides.pptx", documents.pptx(page)),
-        (BOARD, findings.to_json().encode()),
-    ):
-        written.append(folder / name)
-        written[-1].write_bytes(content)
-    return written
+    documents.write(page, folder, "memo", with_pdf=True)
+    (folder / "tables.xlsx").write_bytes(tables_bytes(findings))
+    (folder / "slides.pptx").write_bytes(documents.pptx(page))
+    (folder / BOARD).write_bytes(findings.to_json().encode())
 
 
-def write_copy(study: Study, realisation: Remade, folder: str | Path, order: np.ndarray | None = None) -> None:
-    """The circulating copy of the board's memo, which leaves out what depends on the rate."""
-    write_circulating(findings(study, realisation, order), Path(folder))
+def write_copy(study: Study, realisation: Remade, folder: Path, order: np.ndarray | None = None) -> None:
+    """Write the circulating copy of the board's memo, which leaves out what depends on the rate."""
+    write_circulating(findings(study, realisation, order), folder)
 
 
-def write_analyst(study: Study, realisation: Remade, folder: str | Path) -> list[Path]:
-    """Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX, HTML)."""
-    return documents.write(analyst_sections(study, realisation), Path(folder), "annex-b-analyst")
+def write_analyst(study: Study, realisation: Remade, folder: Path) -> None:
+    """Write Annex B, for the analyst: every candidate under its own name, runs, notes and the decision log (DOCX,
+    HTML)."""
+    documents.write(analyst_sections(study, realisation), folder, "annex-b-analyst")

@@ -32,9 +32,9 @@ def written(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("member")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "why_no_pdf", lambda: "left out by a test")
-        names = [path.name for path in write_board(case.study, case.realisation, folder)]
-    assert sorted(names) == sorted(path.name for path in folder.iterdir())
-    assert names == ["memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"]
+        write_board(case.study, case.realisation, folder)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"memo.docx", "memo.html", "tables.xlsx", "slides.pptx", "board.json"}
     return folder
 
 
@@ -72,7 +72,8 @@ def test_no_member_file_holds_an_internal_name(written: Path, case: Case):
 
 
 def test_the_board_sees_the_extent_and_the_analyst_the_names(case: Case, written: Path, tmp_path: Path):
-    analyst = [path.name for path in write_analyst(case.study, case.realisation, tmp_path)]
+    write_analyst(case.study, case.realisation, tmp_path)
+    analyst = sorted(path.name for path in tmp_path.iterdir())
     assert analyst == ["annex-b-analyst.docx", "annex-b-analyst.html"]
     text = text_of((written / "memo.html").read_text(encoding="utf-8"))
     rate = f"{100 * float(case.realisation.spec.rate):g} %"
