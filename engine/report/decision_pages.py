@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from engine.common.wording import upper_first
 from engine.decision.statements import Statement, sentence, sentences, statement, words
 from engine.report import board_pictures, sheet
+from engine.report.board_pictures import Picture
 from engine.report.documents import html
 from engine.report.facts import EDITS, ROW_ORDER
 from engine.report.losses import by_table, flagged_of, new_values
 from engine.report.parameters import parameter_rows, released_with
-from engine.report.pictures import Picture
 from engine.report.public_wording import claims_checked, public_wording
 from engine.report.sentences import ALL_FOUND
 from engine.report.sheet import DASH, figure_name, percent, places_named, short_name

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.report import board_pictures, pictures
+from engine.report import board_pictures as pictures
+from engine.report.board_pictures import Pair, Picture
 from engine.report.findings import Findings
 from engine.report.map_model import Axis, MapModel, Mark
-from engine.report.pictures import Pair, Picture
 from engine.report.sheet_facts import Area, CellSize, Places
 from tests.engine.report.conftest import Case
 
@@ -39,15 +39,15 @@ CELLS = (CellSize(1, 548, 42, 436), CellSize(2, 478, 232, 204), CellSize(3, 304,
 PICTURES: dict[str, Callable[[Findings], Any]] = {
     "map": lambda _: pictures.map_picture(MODEL, limit="limit 3 %"),
     "map in a column": lambda _: pictures.map_picture(MODEL, limit="limit 3 %", width=pictures.HALF, height=3.5),
-    "tables": board_pictures.by_tables,
-    "changes": board_pictures.largest_changes,
-    "cells": board_pictures.cell_sizes,
+    "tables": pictures.by_tables,
+    "changes": pictures.largest_changes,
+    "cells": pictures.cell_sizes,
     "forest": lambda _: pictures.before_after(
         [Pair(LONG, 9.0, 7.3, "9.0 → 7.3 %", True), Pair("b", 8.5, None, "lost")], interval=1.2
     ),
     "places": lambda _: pictures.before_after([Pair(LONG, 10.8, 7.0, "17 → 11 of 157")]),
-    "strips": board_pictures.runs,
-    "tiles": board_pictures.places,
+    "strips": pictures.runs,
+    "tiles": pictures.places,
 }
 
 
@@ -71,13 +71,13 @@ def long_named(case: Case) -> Findings:
 def canvases(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The canvases that are drawn."""
     caught: list[Any] = []
-    png = pictures.png_of
+    png = pictures._png
 
     def catch(axes: Any) -> bytes:
         caught.append(axes.figure)
         return png(axes)
 
-    monkeypatch.setattr(pictures, "png_of", catch)
+    monkeypatch.setattr(pictures, "_png", catch)
     pictures.map_picture.cache_clear()
     return caught
 
@@ -176,7 +176,7 @@ def test_a_figure_beyond_its_interval_has_a_shape_of_its_own(canvases: list[Any]
 def test_rises_and_falls_have_their_colours_in_a_legend(canvases: list[Any], long_named: Findings) -> None:
     from matplotlib.colors import to_hex
 
-    board_pictures.largest_changes(long_named)
+    pictures.largest_changes(long_named)
     axes = canvases[0].axes[0]
     named = {text.get_text(): handle.get_color() for text, handle in zip(*_legend_of(axes), strict=True)}
     bars = {patch.get_width() > 0: to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_height() < 0.5}
@@ -192,7 +192,7 @@ def _legend_of(axes: Any) -> tuple[list[Any], list[Any]]:
 def test_each_colour_of_cells_by_size_is_in_the_legend_and_the_axis_has_a_name(
     canvases: list[Any], long_named: Findings, fewest: int, colours: int
 ) -> None:
-    board_pictures.cell_sizes(replace(long_named, exposure=replace(long_named.exposure, fewest=fewest)))
+    pictures.cell_sizes(replace(long_named, exposure=replace(long_named.exposure, fewest=fewest)))
     axes, page = canvases[0].axes[0], canvases[0].bbox
     legend = axes.get_legend().get_window_extent()
     assert page.x0 <= legend.x0 and legend.x1 <= page.x1 and legend.y1 <= page.y1
@@ -206,7 +206,7 @@ def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
     canvases: list[Any], long_named: Findings
 ) -> None:
     assert long_named.sheet is not None
-    board_pictures.cell_sizes(replace(long_named, sheet=replace(long_named.sheet, sizes=CELLS[:2])))
+    pictures.cell_sizes(replace(long_named, sheet=replace(long_named.sheet, sizes=CELLS[:2])))
     boxes = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_height()) for p in canvases[0].axes[0].patches]
     before, kept, moved = boxes[0:2], boxes[2:4], boxes[4:6]
     axes = canvases[0].axes[0]
@@ -218,21 +218,21 @@ def test_bars_before_and_after_stand_side_by_side_and_the_altered_on_the_others(
 
 
 def test_axes_have_their_inches_around_them() -> None:
-    assert pictures.empty_axes(4, 2, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx((0.25, 0.25, 0.7, 0.625))
+    assert pictures._empty_axes(4, 2, 1, 0.5, 0.2, 0.25).get_position().bounds == pytest.approx(
+        (0.25, 0.25, 0.7, 0.625)
+    )
 
 
 def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any]) -> None:
     groups = {"one": {"a": "pq", "b": "r"}, "two": {"a": "s"}, "three": {"a": "t"}}
-    pictures.png_of(
-        board_pictures._tiles(
-            {g: {r: [(n, 1.0) for n in own] for r, own in rows.items()} for g, rows in groups.items()}
-        )
+    pictures._png(
+        pictures._tiles({g: {r: [(n, 1.0) for n in own] for r, own in rows.items()} for g, rows in groups.items()})
     )
     (canvas,) = canvases
     at = {text.get_text(): tuple(text.xy) for text in texts(canvas)}
     (across, _), (far, _), (low, _) = (at[name] for name in ("one", "two", "three"))
     assert (across, low) == (0, 0) and far == pytest.approx((canvas.get_size_inches()[0] + 0.15) / 2)
-    key = board_pictures._KEY
+    key = pictures._KEY
     assert [at[name][1] - key for name in ("one", "two", "three")] == pytest.approx([0.17, 0.17, 0.38 + 0.8 + 0.17])
     assert [at[name][1] - key for name in "prst"] == pytest.approx([0.41, 0.81, 0.41, 1.18 + 0.41])
     boxes = {name: patch.get_x() for name, patch in zip("pqrst", canvas.axes[0].patches[-5:], strict=True)}
@@ -241,7 +241,7 @@ def test_places_are_tiles_in_lines_of_two_blocks_side_by_side(canvases: list[Any
 
 
 def test_new_values_are_hatched(canvases: list[Any], long_named: Findings) -> None:
-    board_pictures.by_tables(long_named)
+    pictures.by_tables(long_named)
     first, _, new, _ = canvases[0].axes[0].patches
     assert (first.get_width(), new.get_width(), new.get_x()) == (2, 1, 2)
     assert not first.get_hatch() and new.get_hatch()
@@ -249,7 +249,7 @@ def test_new_values_are_hatched(canvases: list[Any], long_named: Findings) -> No
 
 def test_each_run_is_a_tick(canvases: list[Any], long_named: Findings) -> None:
     assert long_named.sheet is not None
-    board_pictures.runs(long_named)
+    pictures.runs(long_named)
     drawn = {tuple(line.get_xdata()) for line in canvases[0].axes[0].lines if line.get_marker() == "|"}
     told = {row.letter: tuple(100 * run for run in row.runs) for row in long_named.sheet.candidates.rows}
     assert drawn and drawn <= set(told.values()) and told[long_named.recommendation.letter] in drawn
@@ -260,7 +260,7 @@ def test_changes_within_the_tolerance_are_pale(canvases: list[Any], long_named: 
 
     one, *others = long_named.utility.figures
     use = replace(long_named.utility, figures=(replace(one, flagged=False), *others))
-    board_pictures.largest_changes(replace(long_named, utility=use))
+    pictures.largest_changes(replace(long_named, utility=use))
     bars = {to_hex(patch.get_facecolor()) for patch in canvases[0].axes[0].patches}
     assert {pictures.ORANGE, pictures.PALE_ORANGE} <= bars
 
