@@ -149,7 +149,7 @@ def run_decide(args: argparse.Namespace) -> None:
     """Set the state of the recommendation, or show it with the decision log."""
     from engine.decision.choice import released_run_now
     from engine.decision.statements import words
-    from engine.decision.states import NOT_TO_RETURN, ONLY_SUBMITTED, DecisionStatus, decide, decision_status, withhold
+    from engine.decision.states import DecisionStatus, decide, decision_status
     from engine.decision.verdict_log import logged_verdict, verdict_words
     from engine.study.decision_log import EVENTS, commitment_words, entries, seal_words
     from engine.study.ledger import Ledger, ledger_of, ledger_sentences
@@ -171,12 +171,6 @@ def run_decide(args: argparse.Namespace) -> None:
                 say(sentence)
             say(seal_words(study))
             say(commitment_words(study))
-        elif args.state == "withheld":
-            if args.number or args.conditions:
-                raise UsageError(NOT_TO_RETURN)
-            if args.despite:
-                raise UsageError(ONLY_SUBMITTED)
-            status = withhold(study, args.by, args.why)
         else:
             status = decide(
                 study,

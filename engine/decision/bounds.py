@@ -80,7 +80,10 @@ def unmet_bound(study: Study, view: RiskUtilityMap, bound: float) -> UnmetBound 
                 most=_MOST,
             )
         )
-    keys = _keys(study, call)
+    named = call.attributes or (study.plan.keys if call.measure.over == "keys" else ())
+    n_levels = dict(zip(study.about["attributes"], study.about.get("levels", ()), strict=False))
+    sizes = [(name, n_levels[name]) for name in named if name in n_levels]
+    keys = sorted(sizes, key=lambda pair: -pair[1])[:_KEYS]
     coarse = {name: f"{name} ({n} levels)" for name, n in keys if n > 2}
     if keys:
         told.append(statement("coarser_keys", keys=tuple(coarse.values())))
@@ -108,15 +111,6 @@ def _next_rate(points: list[tuple[float, float]], bound: float) -> tuple[str, bo
     step = Decimal("0.05") if rate > 0.1 else Decimal("0.01")
     steps = (Decimal(repr(round(rate, 9))) / step).to_integral_value(ROUND_CEILING)
     return rate_text(min(Decimal(1), steps * step)), reaches
-
-
-def _keys(study: Study, call: MeasureCall) -> tuple[tuple[str, int], ...]:
-    """The attributes that a risk tabulates, those with most levels first; none where it tabulates no keys."""
-    named = call.attributes or (study.plan.keys if call.measure.over == "keys" else ())
-    about = study.about
-    n_levels = dict(zip(about["attributes"], about.get("levels", ()), strict=False))
-    sizes = [(name, n_levels[name]) for name in named if name in n_levels]
-    return tuple(sorted(sizes, key=lambda pair: -pair[1])[:_KEYS])
 
 
 # -- in words --------------------------------------------------------------------------------------------------------

@@ -42,8 +42,6 @@ _NEXT: dict[State, tuple[Step, ...]] = {
     "approved": ("released", "returned"),
 }
 """The steps that may follow a state; from others only a new choice leads on."""
-NOT_TO_RETURN = "a number and conditions belong to an approval, conditions also to a submission; leave them out"
-ONLY_SUBMITTED = "a reason to submit a release despite obstacles belongs to a submission; leave it out"
 _NEW_CHOICE: dict[str, str] = {
     "none": "nothing is recommended yet; record a choice first",
     "withheld": "the decision is to release nothing; a new choice begins again",
@@ -175,52 +173,59 @@ def decide(
     why: str = "",
     despite: str = "",
 ) -> DecisionStatus:
-    """Set the next state: ``submitted``, ``approved``, ``returned`` or ``released``; returns the new status.
+    """Set the next state: ``submitted``, ``approved``, ``returned``, ``released`` or, to release nothing, ``withheld``;
+    returns the new status.
 
     A step out of order is refused with what is possible.  Every step needs a name, an approval its number too; nothing
     is submitted whose figures have not been seen on fresh replicates, and nothing approved before the log holds the
-    verdict of an attack on it.  ``conditions`` are proposed with a submission;
-    an approval takes those over unless it has others, or none (empty).  ``why`` may say more, such as the reason of a
-    return.  A release with obstacles (:mod:`engine.decision.gate`) is submitted only ``despite`` them, for a
-    reason that the log keeps; one that changes nothing goes no step further.  A text that tells how many records are
-    changed is refused, at the submission one of the plan too.
+    verdict of an attack on it.  ``conditions`` are proposed with a submission; an approval takes those over unless it
+    has others, or none (empty).  ``why`` is the reason of a return or of releasing nothing, and may say more of another
+    step.  A release with obstacles (:mod:`engine.decision.gate`) is submitted only ``despite`` them, for a reason that
+    the log keeps; one that changes nothing goes no step further.  A text that tells how many records are changed is
+    refused, at the submission one of the plan too.
     """
     log = entries(study)
     status = _status(log, study.choices.all())
     if conditions is None:
         conditions = status.conditions if state == "approved" else ""
     by, number, conditions, why, despite = (text.strip() for text in (by, number, conditions, why, despite))
-    if state not in get_args(Step):
-        raise UsageError(f"state == '{state}', must be one of {', '.join(get_args(Step))}")
-    if state not in status.possible:
+    steps: tuple[Step | Literal["withheld"], ...] = (*get_args(Step), "withheld")
+    possible = status.possible
+    if state not in steps:
+        raise UsageError(f"state == '{state}', must be one of {', '.join(steps)}")
+    if status.state == "released" if state == "withheld" else state not in possible:
         only_anew = _NEW_CHOICE.get(status.state)
         now = "a draft" if status.state == "draft" else status.state
-        refusal = only_anew or f"it is {now}, so it can be {' or '.join(status.possible)}"
+        refusal = only_anew or f"it is {now}, so it can be {' or '.join(possible)}"
         raise UsageError(f"the recommendation cannot be {state}: {refusal}", Remedy.RECOMMEND if only_anew else None)
     if not by:
         raise UsageError(f"who says that it is {state}? Give a name", Remedy.NAME)
     if state == "approved" and not number:
         raise UsageError("an approval needs the number under which it is filed", Remedy.NUMBER)
     if (number and state != "approved") or (conditions and state not in ("submitted", "approved")):
-        raise UsageError(NOT_TO_RETURN)
-    if state == "returned" and not why:
-        raise UsageError("the board returns a recommendation for a reason; give it in words", Remedy.REASON)
+        raise UsageError(
+            "a number and conditions belong to an approval, conditions also to a submission; leave them out"
+        )
+    if state in ("returned", "withheld") and not why:
+        raise UsageError(f"a recommendation is {state} for a reason; give it in words", Remedy.REASON)
     if despite and state != "submitted":
-        raise UsageError(ONLY_SUBMITTED)
-    choice = status.choice
-    assert choice is not None
-    detail: dict[str, Any] = {"candidate": choice.label, "replicate": choice.replicate}
-    if state != "returned":
-        refuse_void(*chosen_run(study, choice), choice.label)
-    if state == "submitted":
-        detail |= _submission(study, choice, despite) | ({"conditions": conditions} if conditions else {})
-    if state == "approved":
-        check_unaltered(log, "submitted")
-        _check_attacked(study, choice, log, why)
-        detail |= {"number": number, "conditions": conditions}
+        raise UsageError("a reason to submit a release despite obstacles belongs to a submission; leave it out")
+    detail: dict[str, Any] = {}
+    if state != "withheld":
+        choice = status.choice
+        assert choice is not None
+        detail = {"candidate": choice.label, "replicate": choice.replicate}
+        if state != "returned":
+            refuse_void(*chosen_run(study, choice), choice.label)
+        if state == "submitted":
+            detail |= _submission(study, choice, despite) | ({"conditions": conditions} if conditions else {})
+        if state == "approved":
+            check_unaltered(log, "submitted")
+            _check_attacked(study, choice, log, why)
+            detail |= {"number": number, "conditions": conditions}
     if why:
         detail["why"] = why
-    append(study, state, detail, by=by, after=_last(log))
+    append(study, state, detail, by=by, after=log[-1].digest if log else START)
     return decision_status(study)
 
 
@@ -290,22 +295,3 @@ def check_unaltered(log: Sequence[Entry], event: Literal["submitted", "approved"
                 f"back, submit it again{' and have it approved' if event == 'approved' else ''}",
                 Remedy.TAKE_BACK,
             )
-
-
-def withhold(study: Study, by: str, why: str) -> DecisionStatus:
-    """Record the decision to release nothing, with its reason; a later choice begins again at draft."""
-    by, why = by.strip(), why.strip()
-    log = entries(study)
-    status = _status(log, study.choices.all())
-    if status.state == "released":
-        raise UsageError("the release is published already; it cannot be withheld any more")
-    if not by:
-        raise UsageError("who decides to release nothing? Give a name", Remedy.NAME)
-    if not why:
-        raise UsageError("the decision to release nothing needs its reason in words", Remedy.REASON)
-    append(study, "withheld", {"why": why}, by=by, after=_last(log))
-    return decision_status(study)
-
-
-def _last(log: Sequence[Entry]) -> str:
-    return log[-1].digest if log else START

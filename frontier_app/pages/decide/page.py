@@ -15,7 +15,7 @@ from engine.decision.bounds import example_bound, figure_words
 from engine.decision.choice import choose, planned_indices
 from engine.decision.gate import beaten_by_original
 from engine.decision.statements import words
-from engine.decision.states import DecisionStatus, decision_status, withhold
+from engine.decision.states import DecisionStatus, decide, decision_status
 from engine.frontier.risk_utility_map import RiskUtilityMap, lettered
 from engine.release.scenarios import Choice
 from engine.report.parameters import bound_is_on
@@ -318,7 +318,7 @@ def _record(
     if st.button(label, key=key, type=kind, icon=":material/gavel:", disabled=bool(missing)):
         with elements.errors_shown():
             if how == "nothing":
-                withhold(study, by, why)
+                decide(study, "withheld", by, why=why)
                 reason = "The decision to release nothing is recorded."
             else:
                 choice = choose(study, view, why, by=by, others=others, **rule_asked)

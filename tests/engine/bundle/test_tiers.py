@@ -20,7 +20,7 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.output import Message
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.states import decide, withhold
+from engine.decision.states import decide
 from engine.report.documents import why_no_pdf
 from engine.study.decision_log import entries
 from engine.study.map_reader import risk_utility_map
@@ -301,7 +301,7 @@ def test_where_nothing_is_to_be_released_no_bundle_is_written(tmp_path: Path) ->
     swept(raw, plan(), tmp_path / "none.study")
     with Study.open(tmp_path / "none.study") as study:
         choose(study, risk_utility_map(study), "it is useful", candidate=label_of(study, "town"))
-        withhold(study, "Ada", "too risky")
+        decide(study, "withheld", "Ada", why="too risky")
         words = r"decided to release nothing.*reason given: too risky\. To decide otherwise, recommend a candidate"
         for candidate in (None, label_of(study, "town"), label_of(study, "age")):
             for tier in ("analyst", "board"):

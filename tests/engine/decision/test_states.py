@@ -10,7 +10,7 @@ import pytest
 
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.decision.choice import choose
-from engine.decision.states import STATES, DecisionStatus, decide, decision_status, meant_run, withhold
+from engine.decision.states import STATES, DecisionStatus, decide, decision_status, meant_run
 from engine.decision.verdict_log import log_verdict
 from engine.measures.verdict import Verdict
 from engine.plan import DecisionPlan
@@ -125,7 +125,7 @@ STEPS = [*itertools.product(LEGAL, ("submitted", "approved", "returned", "releas
 
 def step(study: Study, state: str) -> None:
     if state == "withheld":
-        withhold(study, "Board", "too risky")
+        decide(study, "withheld", "Board", why="too risky")
     else:
         decide(
             study,
@@ -204,17 +204,17 @@ def test_an_approval_taken_back_is_no_approval(study):
 
 
 def test_to_release_nothing_is_a_decision(study):
-    for by, why, words in (("", "x", "who decides"), ("Board", " ", "needs its reason")):
+    for by, why, words in (("", "x", "Give a name"), ("Board", " ", "for a reason")):
         with pytest.raises(UsageError, match=words):
-            withhold(study, by, why)
-    now = withhold(study, "Board", "every candidate is too risky")  # without any choice before
+            decide(study, "withheld", by, why=why)
+    now = decide(study, "withheld", "Board", why="every candidate is too risky")  # without any choice before
     assert (now.state, now.choice, now.by, now.why) == ("withheld", None, "Board", "every candidate is too risky")
     recommend(study)
     assert decision_status(study).state == "draft"
     for state_name in ("submitted", "approved", "released"):
         step(study, state_name)
-    with pytest.raises(UsageError, match="published already"):
-        withhold(study, "Board", "too late")
+    with pytest.raises(UsageError, match="it is published"):
+        decide(study, "withheld", "Board", why="too late")
 
 
 def test_a_choice_of_an_earlier_version_is_a_draft(study):
@@ -398,7 +398,7 @@ def test_the_run_of_a_recommendation_is_meant_although_the_plans_rule_alone_take
 
 def test_without_a_recommendation_that_stands_the_plans_rule_counts_and_a_bound_that_is_tried(tmp_path: Path) -> None:
     with chosen(tmp_path, max_risk=OWN) as study:
-        withhold(study, "Ada", "nobody needs it")
+        decide(study, "withheld", "Ada", why="nobody needs it")
         assert meant_run(study, 0) == 1
         assert meant_run(study, 0, bound=OWN) == 2
 

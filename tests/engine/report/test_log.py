@@ -11,7 +11,7 @@ import pytest
 from engine.bundle.submissions import differences, read_submission
 from engine.decision.choice import choose
 from engine.decision.statements import Statement, statement, words
-from engine.decision.states import withhold
+from engine.decision.states import decide
 from engine.plan import AboutPlan, DecisionPlan, SpacePlan
 from engine.plan.differences import lock
 from engine.report.build_findings import findings
@@ -233,7 +233,7 @@ def test_two_submissions_differ_in_what_came_before(after_another: Case) -> None
 
 
 def test_the_memo_of_no_release_tells_it_too(after_another: Case) -> None:
-    withhold(after_another.study, "A. Analyst", "too risky")
+    decide(after_another.study, "withheld", "A. Analyst", why="too risky")
     made = no_release_memo(after_another.study, risk_utility_map(after_another.study))
     rows = entries_of(next(tree(made).iter("dl")))
     assert "had been seen in an earlier study of the same data" in rows["Fixed beforehand"]

@@ -9,7 +9,7 @@ import pytest
 
 from engine.common.errors import UsageError
 from engine.decision.statements import sentences
-from engine.decision.states import withhold
+from engine.decision.states import decide
 from engine.report.no_release import considered, no_release_memo
 from engine.report.redaction import Redactor
 from engine.study.map_reader import risk_utility_map
@@ -42,7 +42,7 @@ def test_its_memo_has_the_form_of_every_memo_and_only_of_such_a_decision(tmp_pat
     view = risk_utility_map(study)
     with pytest.raises(UsageError, match="none is recorded"):
         no_release_memo(study, view)
-    withhold(study, "A. Analyst", f"{view.scenarios[0].label} is too risky")
+    decide(study, "withheld", "A. Analyst", why=f"{view.scenarios[0].label} is too risky")
     made = no_release_memo(study, view)
     first, second = sections(made).values()
     entries = entries_of(next(first.iter("dl")))

@@ -15,7 +15,7 @@ import pytest
 from jinja2 import meta, nodes
 
 from engine.common.errors import EngineError
-from engine.decision.states import withhold
+from engine.decision.states import decide
 from engine.plan.coding import code
 from engine.report import documents
 from engine.report.annex import analyst_sections
@@ -330,7 +330,7 @@ def test_every_template_is_filled_in_and_uses_only_names_that_there_are(
     ]
     assert public_wording(case.findings) and considered(case.study, risk_utility_map(case.study))
     withheld = case_of(tmp_path, plan).study
-    withhold(withheld, "A. Analyst", "too risky")
+    decide(withheld, "withheld", "A. Analyst", why="too risky")
     pages.append(no_release_memo(withheld, risk_utility_map(withheld)))
     assert all(len(text_of(section)) > 60 for made in pages for section in sections(made).values())
     assert {name for name, _ in filled} | FRAMES == {path.name for path in documents.FOLDER.glob("*.html")}

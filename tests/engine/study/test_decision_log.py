@@ -21,7 +21,7 @@ from engine.common.output import Message
 from engine.common.streams import fingerprint, key_check
 from engine.data.microdata import RawTable
 from engine.decision.choice import choose
-from engine.decision.states import decide, decision_status, withhold
+from engine.decision.states import decide, decision_status
 from engine.plan.coding import code
 from engine.plan.samples import load
 from engine.study import decision_log
@@ -179,7 +179,7 @@ def test_a_log_that_was_cut_is_refused(path: Path, home: tuple[Path, RawTable], 
         for step in (
             lambda: decision_status(study),
             lambda: decide(study, "approved", "Board", number="1"),
-            lambda: withhold(study, "Ada", "no"),
+            lambda: decide(study, "withheld", "Ada", why="no"),
             lambda: choose(study, risk_utility_map(study), "it is fine", candidate=label),
             lambda: export(study, home[1], label, tmp_path / "out"),
             lambda: seal_words(study),

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
 from engine.decision.statements import statement
-from engine.decision.states import withhold
+from engine.decision.states import decide
 from engine.plan import samples
 from engine.report.build_findings import findings
 from engine.report.describe import remade
@@ -71,7 +71,7 @@ def test_a_study_with_a_recommendation_shows_the_decision_sheet(swept: Callable[
 def test_a_decision_to_release_nothing(swept: Callable[..., Workspace]):
     at = swept()
     with recommend(at) as study:
-        withhold(study, "Ada", "too risky")
+        decide(study, "withheld", "Ada", why="too risky")
         label = study.choices.all()[-1].label
     made = board(at)
     assert label not in words(made) and not made.exception and not made.error

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
 from engine.decision.comparison import differences
-from engine.decision.states import decide, decision_status, withhold
+from engine.decision.states import decide, decision_status
 from engine.plan.differences import lock
 from engine.plan.samples import load
 from engine.study.decision_log import append, entries
@@ -218,7 +218,7 @@ def test_a_new_recommendation_begins_again(at: Workspace):
     recommend(at)
     with study_of(at) as study:
         decide(study, "submitted", "Ada")
-        withhold(study, "Board", "wait")
+        decide(study, "withheld", "Board", why="wait")
     recommend(at, fresh=False)
     made = opened(at)
     assert "Draft: now" in words(made) and "it was decided to release nothing" in history(made)

@@ -17,7 +17,7 @@ from engine.bundle.readers import Attack, AttackSucceeded, Tier
 from engine.common.errors import EngineError
 from engine.common.output import Message
 from engine.decision.choice import choose
-from engine.decision.states import decide, decision_status, withhold
+from engine.decision.states import decide, decision_status
 from engine.decision.verdict_log import log_verdict, verdict_words
 from engine.measures.verdict import SEVERITIES, AttackKind, Severity, Verdict, verdict_values
 from engine.plan import PublishPlan
@@ -78,7 +78,7 @@ def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Wor
     made = opened(at)
     assert not made.exception and "Nothing has been recommended yet" in words(made)
     with Study.open(at.folder / "study-1.study") as study:
-        withhold(study, "Board", "no")
+        decide(study, "withheld", "Board", why="no")
     assert "decision is to release nothing" in words(opened(at))
 
 

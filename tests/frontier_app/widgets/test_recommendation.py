@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.decision.choice import choose
-from engine.decision.states import withhold
+from engine.decision.states import decide
 from engine.frontier.risk_utility_map import lettered
 from engine.study.map_reader import risk_utility_map
 from engine.study.study import Study
@@ -151,7 +151,7 @@ def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[...
     assert by_label(app(at, "explore")) == {}
     recommend(at)
     with study_of(at) as study:
-        withhold(study, "Board", "too much is exposed")
+        decide(study, "withheld", "Board", why="too much is exposed")
         view = risk_utility_map(study)
         assert letters_of(study, view) == () and rule(study, view, Look()).index is None
         tried = rule(study, view, Look(rule="bound", bound=0.2))
@@ -161,7 +161,7 @@ def test_without_rule_or_recommendation_there_are_no_letters(swept: Callable[...
 def test_once_nothing_is_released_the_plans_rule_recommends_nothing(at: Workspace):
     assert "recommended" in words(app(at, "explore"))
     with study_of(at) as study:
-        withhold(study, "Board", "too much is exposed")
+        decide(study, "withheld", "Board", why="too much is exposed")
         view = risk_utility_map(study)
         for look in (Look(), Look(rule="none")):
             found = rule(study, view, look)
