@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -414,11 +415,54 @@ def key_table(raw: RawTable, plan: Plan, attributes: Sequence[str] | None = None
     while it is being made; they have no entry in ``levels``.
     """
     names = plan.keys if attributes is None else tuple(attributes)
-    attribute_plans = {attribute.name: attribute for attribute in plan.attributes}
     if not names:
         raise UsageError("the key table needs at least one attribute; choose some")
+    codes, levels = _looked_at(raw, plan, names)
+    sizes = [len(levels[name]) + 2 for name in names]
+    counts = _cell_counts(codes, sizes, raw.n_records)
+    small = counts < n_rule
+    return KeyTable(
+        raw.n_records,
+        math.prod(max(1, len(levels[name])) for name in names),
+        len(counts),
+        int(small.sum()),
+        int(counts[small].sum()),
+        int(np.count_nonzero(counts == 1)),
+        levels,
+    )
+
+
+def small_by_key(raw: RawTable, plan: Plan, n_rule: int = N_RULE) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the records in small cells of the first key, the first two and so on to all, and of all keys but each.
+
+    Coded as by :func:`key_table`; shape ``(len(plan.keys),)`` each.
+    """
+    codes, levels = _looked_at(raw, plan, plan.keys)
+    sizes = [len(levels[name]) + 2 for name in plan.keys]
+    places = range(len(codes))
+
+    def small(some: Sequence[int]) -> int:
+        if not some:
+            return 0
+        counts = _cell_counts([codes[k] for k in some], [sizes[k] for k in some], raw.n_records)
+        return int(counts[counts < n_rule].sum())
+
+    known = tuple(small(range(k + 1)) for k in places)
+    return known, tuple(small([k for k in places if k != out]) for out in places)
+
+
+def _cell_counts(codes: Sequence[np.ndarray], sizes: Sequence[int], n_records: int) -> np.ndarray:
+    cells, inverse = occupied(codes, sizes, n_records)
+    return np.bincount(inverse, minlength=len(cells))
+
+
+def _looked_at(
+    raw: RawTable, plan: Plan, names: Sequence[str]
+) -> tuple[list[np.ndarray], dict[str, tuple[tuple[str, int], ...]]]:
+    """Codes of attributes, of which the first two are of refused values, and their levels with numbers of records."""
+    attribute_plans = {attribute.name: attribute for attribute in plan.attributes}
     raw = labelled_as_far(raw, plan.data.columns)
-    codes, sizes, levels, possible = [], [], {}, 1
+    codes, levels = [], {}
     for name in names:
         if name not in attribute_plans:
             raise UsageError(f"unknown attribute '{name}'.{did_you_mean(name, attribute_plans)}")
@@ -426,21 +470,8 @@ def key_table(raw: RawTable, plan: Plan, attributes: Sequence[str] | None = None
         coded = (view.level_of + 2)[view.rows]
         counts = np.bincount(coded, minlength=len(view.levels) + 2)[2:]
         levels[name] = tuple(zip(view.levels, counts.tolist(), strict=True))
-        possible *= max(1, len(view.levels))
         codes.append(coded)
-        sizes.append(len(view.levels) + 2)
-    cells, inverse = occupied(codes, sizes, raw.n_records)
-    counts = np.bincount(inverse, minlength=len(cells))
-    small = counts < n_rule
-    return KeyTable(
-        raw.n_records,
-        possible,
-        len(cells),
-        int(small.sum()),
-        int(counts[small].sum()),
-        int(np.count_nonzero(counts == 1)),
-        levels,
-    )
+    return codes, levels
 
 
 _SIGNS = re.compile(r"[\[\];,=+\s]+")  # between the words of a measure or a mechanism's parameter

@@ -460,9 +460,9 @@ def histogram(column: RawColumn, facts: Facts) -> list[int]:
     """Return records by value, in the order of the values; where there are many, numbers in classes of equal width, and
     the most frequent texts.  Empty for an id and a column without values."""
     present = ~missing_mask(column, default_missing(column))
-    if facts.looks_like_id or not present.any():
-        return []
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))[present]
+    if facts.looks_like_id or not counts.any():
+        return []
     numbers = column.numbers[present]
     if np.isfinite(numbers).all():
         if len(numbers) > _MOST_BARS:

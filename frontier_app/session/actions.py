@@ -24,6 +24,7 @@ from engine.plan.coding import code
 from engine.plan.differences import Merge, merged, with_entries
 from engine.plan.guess import with_levels_in_order
 from engine.release.scenarios import Note
+from engine.release.spec import ReleaseSpec
 from engine.study.ledger import is_of_data
 from engine.study.map_reader import LiveFrontier, live_frontier, objective_indices, remapped, risk_utility_map
 from engine.study.study import Study
@@ -355,14 +356,16 @@ def the_map(risk: str | None, utility: str | None, partial: bool) -> RiskUtility
         return view
 
 
-def least_risk_seen(risk: MeasureCall) -> float | None:
-    """The least figure of a risk that a bound is held against, on the map that was last looked at; None where there is
-    none, or one of another risk or study."""
-    path, last = own_study(), state.get().memo.last("map")
-    if path is None or last is None or last[0] != str(path) or last[1].measures[last[1].risk] != risk:
+def risks_seen(risk: MeasureCall) -> list[tuple[ReleaseSpec, float]] | None:
+    """Each candidate with the figure of a risk that a bound is held against, on the map as it is looked at; None where
+    there is none, or one of another risk."""
+    look, view = state.get().look, None
+    with suppress(EngineError):
+        view = the_map(look.risk, look.utility, look.partial)
+    if view is None or view.measures[view.risk] != risk:
         return None
-    bounded = last[1].bounded_risk
-    return float(bounded[np.isfinite(bounded)].min()) if np.isfinite(bounded).any() else None
+    places = np.flatnonzero(np.isfinite(view.bounded_risk))
+    return [(view.scenarios[int(k)].spec, float(view.bounded_risk[k])) for k in places] or None
 
 
 @dataclass(frozen=True)

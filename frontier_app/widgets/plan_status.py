@@ -228,10 +228,7 @@ def show(plan: Plan) -> None:
         )
     path = actions.own_study()
     if path is None:
-        st.success(
-            "Nothing has been run with this plan yet. What you enter now is settled before any result is seen.",
-            icon=":material/check_circle:",
-        )
+        st.caption("Nothing has been run with this plan yet: these choices are made before any result is seen.")
         return
     with Study.open(path) as study:
         old, progress = study.plan, study.progress

@@ -60,7 +60,7 @@ def settle_file(analyst: Analyst, path: Path) -> None:
         analyst.press("Apply ", decides=True)
         analyst.press("Leave ", decides=True)  # persons are exchanged here, not whole households
         analyst.press("Next: intruder and uses")
-        analyst.wait_for(page.get_by_role("heading", name="Intruder and uses"))
+        analyst.wait_for(page.get_by_role("heading", name="records in small cells"))
 
 
 def plan_and_sweep(analyst: Analyst) -> None:

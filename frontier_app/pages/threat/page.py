@@ -14,9 +14,11 @@ from engine.data.microdata import RawTable
 from engine.decision.states import decision_status, meant_run
 from engine.measures.planned import sensitive, with_sensitive, with_uses_measured
 from engine.plan import AboutPlan, Plan, PublishPlan, ThreatPlan, edit_plan
+from engine.plan.coding import N_RULE, small_by_key
 from engine.plan.entries import INCLUDE
 from engine.report.describe import remade
 from engine.study.study import Study
+from frontier_app.charts import exposure
 from frontier_app.pages.threat import uses
 from frontier_app.session import actions, state
 from frontier_app.widgets import candidate_card, elements, plan_fields, plan_status, small_cells
@@ -64,11 +66,13 @@ VISIBLE = tuple(
 
 def intruder(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:
     """The plan with what an intruder is taken to know."""
-    st.subheader("1. What an intruder may know", anchor=False)
+    head = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
+    head.subheader("1. What an intruder may know", anchor=False, width="content")
     raw = state.get().raw
     key = f"threat-keys-{tag}"
     if not fixed:
-        _presets(base, raw, key)
+        with head:
+            _presets(base, raw, key)
     keys = st.multiselect(
         "Answers that somebody may already know about a person (keys)",
         base.names,
@@ -131,8 +135,7 @@ def _presets(base: Plan, raw: RawTable | None, key: str) -> None:
         "What users tabulate": list(base.analyse),
         "All": list(base.names),
     }
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Begin with", width="content")
+    with st.popover("Begin with", icon=":material/checklist:"):
         for label, names in presets.items():
             if st.button(label, key=f"preset-{label}-{key}", disabled=not names, help=", ".join(names[:20]) or None):
                 state.set_input(key, names)
@@ -150,25 +153,57 @@ def visible(plan: Plan, raw: RawTable | None) -> list[str]:
     return names
 
 
+_MOST_FACTS = 12  # keys that have a bar each
+
+
 def _exposed(plan: Plan) -> None:
-    """In one sentence, who stands out on the keys if nothing is done."""
-    exposure = small_cells.by_key(plan)
-    if exposure is None:
-        st.warning(
-            f"{len(plan.keys)} keys are more than anybody knows. On so many keys every record is alone.",
-            icon=":material/warning:",
-        )
+    """Draw what each key adds to the records in small cells, and how few are left to an intruder who lacks one."""
+    now = state.get()
+    assert now.raw is not None
+    if small_cells.by_key(plan) is None or not plan.keys:
         return
-    st.markdown(
-        markdown(
-            "If nothing is done, **{:,} of {:,}** records ({}) stand in combinations of these keys that fewer than 3"
-            " records share, **{:,}** of them alone.",
-            exposure.small_records,
-            exposure.n_records,
-            elements.share(exposure.small_records, exposure.n_records),
-            exposure.uniques,
-        )
+    if len(plan.keys) > _MOST_FACTS:
+        st.caption(f"With more than {_MOST_FACTS} keys none has a bar of its own.")
+        return
+    raw, depends = now.raw, (plan.data, plan.keys)
+    known, without = now.memo.get("small-by-key", depends, lambda: small_by_key(raw, plan))
+    names = [*plan.keys[:1], *(f"+ {name}" for name in plan.keys[1:])]
+    most = max(*known, *without, 1)
+    before = [0, *known[:-1]]
+    added = [after - low for low, after in zip(before, known, strict=True)]
+    st.markdown(markdown("**Each fact adds risk**: records in small cells (fewer than {})", N_RULE))
+    elements.chart(
+        exposure.fact_bars(names, before, added, most, 1),
+        "facts-known",
+        f"Records in small cells as an intruder learns {text.listed(list(plan.keys))}: "
+        + ", ".join(f"{count:,}" for count in known),
     )
+    if len(plan.keys) < 2 or not known[-1]:
+        return
+    if not any(without):
+        st.caption("An intruder who lacks any one of these facts finds nobody in a small cell.")
+        return
+    st.markdown(markdown("**An intruder who lacks one fact**"))
+    elements.chart(
+        exposure.fact_bars(plan.keys, without, [0] * len(without), most, 1),
+        "facts-lacking",
+        "Records in small cells without one of the keys: "
+        + ", ".join(f"{name} {count:,}" for name, count in zip(plan.keys, without, strict=True)),
+    )
+    least = min(range(len(without)), key=without.__getitem__)
+    st.caption(markdown("Without **{}** only {:,} records stand out.", plan.keys[least], without[least]))
+
+
+def _finding(plan: Plan) -> str:
+    """The title: how many records the keys put in small cells if nothing is done."""
+    if state.get().raw is None or not plan.keys:
+        return "Intruder and uses"
+    counts = small_cells.by_key(plan)
+    if counts is None:
+        return f"{len(plan.keys):,} keys are more than anybody knows"
+    facts = text.plural(len(plan.keys), "known fact")
+    puts = "puts" if len(plan.keys) == 1 else "put"
+    return f"{facts} {puts} {counts.small_records:,} of {counts.n_records:,} records in small cells"
 
 
 def published_tables(base: Plan, plan: Plan, tag: str, fixed: bool) -> Plan:
@@ -280,8 +315,8 @@ def _included(base: Plan, tag: str, fixed: bool) -> tuple[str, ...]:
 def page() -> None:
     """All of it on one page; the plan follows every input."""
     now = state.get()
-    st.title("Intruder and uses", anchor=False)
     if now.plan is None or now.base is None:
+        st.title("Intruder and uses", anchor=False)
         elements.empty_page(
             "Open data first; then say what an intruder may know, and what users do with the data.",
             "data",
@@ -292,18 +327,21 @@ def page() -> None:
         try:
             actions.coded()
         except EngineError as error:
+            st.title("Intruder and uses", anchor=False)
             elements.show_error(error)
             elements.go("data", "Back to the data")
             return
-    fixed = plan_status.approval(now.plan)
+    head = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="heading")
     status = st.container()
+    fixed = plan_status.approval(now.plan)
     wrong = InputErrors()
     plan = _inputs(now.base, f"{now.version}", fixed, wrong)
     plan_status.keep(plan)
     with status:
         plan_status.show(plan)
-    st.divider()
-    elements.go("candidates", "Next: plan the candidates")
+    with head:
+        st.title(_finding(plan), anchor=False, width="content")
+        elements.go("candidates", "Next: plan the candidates")
 
 
 def _inputs(base: Plan, tag: str, fixed: bool, wrong: InputErrors) -> Plan:

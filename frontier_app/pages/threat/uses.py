@@ -30,7 +30,9 @@ from engine.plan.edit import with_attributes_renamed, writable_names
 from engine.plan.entries import FAMILIES, MEDIAN
 from engine.plan.types import DEFAULT_PROBABILITY, FIRST_WITHIN, ON_MEAN
 from engine.release.records import ReleasedTable
+from engine.release.spec import percent
 from engine.sweeps.evaluator import original_figure
+from frontier_app.charts import exposure
 from frontier_app.session import actions, state
 from frontier_app.widgets import elements, plan_fields
 from frontier_app.widgets.elements import InputErrors
@@ -43,16 +45,13 @@ def inputs(base: Plan, tag: str, fixed: bool) -> Plan:
     st.subheader("2. What users do with the data", anchor=False)
     raw = state.get().raw
     columns = raw.names if raw is not None else tuple(column for a in base.attributes for column in a.columns)
-    st.markdown(markdown("**Tables** that users make. The memo to the board names them."))
+    st.markdown(markdown("**Tables** that users make"), help="The memo to the board names them.")
     tables = _tables(base, tag, fixed)
     plan = replace(base, tables=tables) if tables != base.tables else base
-    st.markdown(markdown("**Regressions** that users run. Each is run on the original and on every release."))
-    st.caption(
-        markdown(
-            "Write a formula as *outcome \\~ first + second*. Attributes enter as categories, other columns as"
-            " numbers, and the numbers behind a cut attribute as NAME_raw. The measures of analyses compare the"
-            " results."
-        )
+    st.markdown(
+        markdown("**Regressions** that users run"),
+        help="Each is run on every release. A formula is written outcome \\~ first + second."
+        " Attributes enter as categories, other columns as numbers, and numbers behind a cut attribute as NAME_raw.",
     )
     declared = _analyses(plan, tag, fixed, columns)
     if declared != base.analyses:
@@ -306,8 +305,8 @@ def _entry(plan: Plan, old: str | None, new: str | None, calls: list[MeasureCall
 def _bound(
     old: DecisionPlan, risk: MeasureCall, doing_nothing: float | None, tag: str, fixed: bool, wrong: InputErrors
 ) -> str | None:
-    least = actions.least_risk_seen(risk)
-    example = example_bound(doing_nothing, least)
+    seen = actions.risks_seen(risk)
+    example = example_bound(doing_nothing, min((value for _, value in seen), default=None) if seen else None)
     typed = st.text_input(
         f"Largest acceptable risk (α), in {risk.measure.unit}",
         old.max_risk or "",
@@ -327,19 +326,33 @@ def _bound(
     n = state.get().raw.n_records if state.get().raw is not None else 0  # type: ignore[union-attr]
     if bound is not None and n and (words := bound_words(risk, float(bound), n)):
         st.caption(words)
-    st.caption(_reachable_words(least))
+    _reach(risk, None if bound is None else float(bound), doing_nothing)
     return bound
 
 
-def _reachable_words(least: float | None) -> str:
-    """The words on the least bound that a candidate meets."""
-    if least is None:
-        known = "seen on the map, under Explore" if actions.own_study() is not None else "known after the sweep"
-        return (
-            f"How low swapping brings the risk is {known}. Where no candidate meets the limit, the map"
-            " says so and offers a limit that one meets."
-        )
-    return markdown("The least risk that a candidate of the study reaches is {}.", text.figure(least))
+_MOST_ROWS = 8  # rates, or methods, that have a bar each
+
+
+def _reach(risk: MeasureCall, bound: float | None, doing_nothing: float | None) -> None:
+    """Draw the limit over the range of risk that the candidates of the study reach; before a sweep over that of doing
+    nothing."""
+    rows = []
+    if (found := actions.risks_seen(risk)) is not None:
+        by_rate: dict[str, list[float]] = {}
+        for spec, value in found:
+            by_rate.setdefault(percent(spec.rate) if spec.rate else spec.mechanism, []).append(value)
+        rows = [(words, min(values), max(values)) for words, values in by_rate.items()][:_MOST_ROWS]
+    if doing_nothing is None and not rows:
+        return
+    title = f"{text.measure_title(risk)}, {risk.measure.unit}"
+    elements.chart(
+        exposure.reach(rows, bound, doing_nothing, title),
+        "reach",
+        "The limit over the range of risk that candidates reach: "
+        + "; ".join(f"{words} {text.figure(low)} to {text.figure(high)}" for words, low, high in rows),
+    )
+    if not rows:
+        st.caption("The sweep shows how low swapping brings the risk.")
 
 
 def _probability(old: DecisionPlan, tag: str, fixed: bool, wrong: InputErrors) -> str:

@@ -26,7 +26,8 @@ from engine.data.io.stream import open_stream
 from engine.data.microdata import Microdata, RawColumn, RawTable
 from engine.plan import AttributePlan, DataPlan, Plan, plan_from_toml
 from engine.plan import coding as tabulation
-from engine.plan.coding import code, edit_failures, key_table, tabulate
+from engine.plan.coding import code, edit_failures, key_table, small_by_key, tabulate
+from engine.plan.samples import load
 from tests.streamed_sources import FORMS, records, small_pieces, write_source
 
 
@@ -495,3 +496,11 @@ def test_records_in_memory_have_the_same_limit(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(microdata, "MOST_RECORDS", 499)
     with pytest.raises(EngineError, match=r"'people\.csv' holds 500 records or more"):
         code(table, PLAN)
+
+
+def test_small_cells_by_key_are_those_of_the_tables_of_some_keys() -> None:
+    raw, plan = load("census")
+    known, without = small_by_key(raw, plan)
+    assert known == tuple(key_table(raw, plan, plan.keys[: k + 1]).small_records for k in range(len(plan.keys)))
+    others = [[name for name in plan.keys if name != out] for out in plan.keys]
+    assert without == tuple(key_table(raw, plan, some).small_records for some in others)
