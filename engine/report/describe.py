@@ -14,10 +14,10 @@ from engine.data.microdata import RawTable
 from engine.data.table import ContingencyTable, occupied
 from engine.measures.reanalysis import interval_overlap
 from engine.models.analyses import compare
-from engine.models.record_release import RecordRelease, numbers_of
+from engine.models.record_release import RecordRelease
 from engine.plan.coding import N_RULE, KeyTable, code
 from engine.release.records import ReleasedTable
-from engine.report.losses import MOST_CELLS, association, coefficient_figures, model_rows, tolerances_of
+from engine.report.losses import MOST_CELLS, association, coefficient_figures, model_rows, tolerances_of, weights_of
 from engine.study.keys import key_path, read_key
 from engine.sweeps.evaluator import question_of
 from engine.sweeps.remake import remake, remake_cells, stream_of
@@ -167,24 +167,17 @@ def small_cells(realisation: Remade, keys: Sequence[str]) -> SmallCells:
     return SmallCells(tables[0], tables[1], of_size[0], of_size[1], int(exposed.sum()), int(still.sum()))
 
 
-def weighted_levels(realisation: Remade, plan: Plan, attribute: int) -> tuple[np.ndarray, np.ndarray] | None:
+def weighted_levels(realisation: Remade, attribute: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Weighted totals per level of one attribute before and after, shape ``(levels,)`` each; None without a weight.
 
     The weight stays with its record, so that weighted totals may change where a swap keeps all counts.  A missing
     weight counts as 0.
     """
-    data, original = realisation.data, ReleasedTable(realisation.data)
-    if data.weight is None:
+    data = realisation.data
+    weights, size = weights_of(ReleasedTable(data)), data.domain.shape[attribute]
+    if weights is None:
         return None
-    before, after = (
-        np.bincount(
-            table.codes(attribute),
-            weights=np.nan_to_num(numbers_of(table, original, data.weight, plan)),
-            minlength=data.domain.shape[attribute],
-        )
-        for table in (original, realisation.tables[0])
-    )
-    return before, after
+    return np.bincount(data.codes[attribute], weights, size), np.bincount(realisation.codes(attribute), weights, size)
 
 
 class Coefficients(NamedTuple):

@@ -68,7 +68,7 @@ def distributions(study: Study, release: Remade, changed: Changes) -> None:
     j = domain.index(name)
     before, after, unit = changed.before[j], changed.after[j], "records"
     if release.data.weight is not None and _weighted(right, release.data.weight):
-        totals = weighted_levels(release, study.plan, j)
+        totals = weighted_levels(release, j)
         assert totals is not None
         before, after, unit = *totals, f"total of {release.data.weight}"
     levels = domain.attributes[j].levels
