@@ -51,7 +51,7 @@ Which = tuple[object, ...]
 """What a remembered computation depends on: study, label, replicate, table."""
 
 
-def distributions(study: Study, release: Remade, changed: Changes) -> None:
+def distributions(release: Remade, changed: Changes) -> None:
     """One attribute's levels before and after, counted or weighted."""
     domain = release.data.domain
     drawn_anew = any(release.tables[0].is_replaced(j) for j in range(len(domain)))
@@ -700,7 +700,7 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
     if part == "places":
         places(study, shown, which)
     elif part == "levels":
-        distributions(study, shown, changed)
+        distributions(shown, changed)
     elif part == "associations":
         associations(shown, changed, which)
     elif part == "cells":
