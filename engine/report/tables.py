@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import may_be_formula, printable
 from engine.decision.statements import Statement, words
-from engine.report.office import without_traces
+from engine.report.documents import without_traces
 
 if TYPE_CHECKING:
     from engine.report.facts import Figure, GroupRow
