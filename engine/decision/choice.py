@@ -32,7 +32,6 @@ def planned_indices(study: Study, view: RiskUtilityMap) -> list[int]:
 
 
 def _planned(study: Study) -> tuple[float | None, float | None]:
-    """The plan's bound and slope."""
     bound, slope = study.plan.decision.max_risk, study.plan.decision.slope
     return None if bound is None else float(bound), None if slope is None else float(slope)
 

@@ -211,7 +211,6 @@ def obstacles(view: RiskUtilityMap, runs: Results, row: int, bound: float | None
 
 
 def _over_limit(view: RiskUtilityMap, of: str, loss: float, bound: float | None) -> list[Statement]:
-    """Return an obstacle where a loss is above the limit."""
     if bound is None or not loss > bound:
         return []
     return [statement("over_limit", of=of, **_figures(view, value=loss, limit=bound))]
@@ -384,7 +383,6 @@ def group_caution(groups: Sequence[AlteredGroup], rate: float, min_n: int) -> St
 
 
 def _masks(realisation: Remade) -> list[np.ndarray]:
-    """The altered records of each table."""
     original = realisation.data.codes
     return [
         np.any([table.codes(j) != codes for j, codes in enumerate(original)], axis=0) for table in realisation.tables

@@ -17,6 +17,7 @@ from engine.release.scenarios import RunStatus
 from engine.release.spec import pairs_wanted
 from engine.report.facts import EDITS, MISFITS, RECODES, ROW_ORDER, Check
 from engine.report.losses import weights_of
+from engine.report.other_keys import altered_in
 from engine.report.places import place_changes
 from engine.sweeps.reader_attacks import released_misfits, released_recodes
 
@@ -68,29 +69,25 @@ def _codes(release: RecordRelease, j: int) -> list[np.ndarray]:
     return [release.data.codes[j], *(table.codes(j) for table in release.tables)]
 
 
-def _differ(before: np.ndarray, *after: np.ndarray) -> bool:
-    return any(not np.array_equal(before, other) for other in after)
-
-
 def _marginals(release: RecordRelease) -> Found:
     domain = release.data.domain
-    changed = tuple(
-        attribute.name
-        for j, attribute in enumerate(domain.attributes)
-        if _differ(*(np.bincount(codes, minlength=attribute.size) for codes in _codes(release, j)))
-    )
-    return statement("one_way_tables", n=len(domain), changed=changed), not changed
+    changed = []
+    for j, attribute in enumerate(domain.attributes):
+        before, *after = (np.bincount(codes, minlength=attribute.size) for codes in _codes(release, j))
+        if any(not np.array_equal(before, other) for other in after):
+            changed.append(attribute.name)
+    return statement("one_way_tables", n=len(domain), changed=tuple(changed)), not changed
 
 
 def _unswapped(realisation: Remade, release: RecordRelease) -> Found:
     data, spec = release.data, realisation.spec
-    altered = [j for j in range(len(data.domain)) if _differ(*_codes(release, j))]
+    altered = altered_in(release)
     # what another method changes follows from its parameters; what it did change is looked at
-    may_be_altered = spec.attributes.having("S") if spec.by_roles else altered
-    for j in altered:
-        if j not in may_be_altered:
-            return statement("not_to_change", attribute=data.domain.names[j]), False
-    kept = tuple(name for j, name in enumerate(data.domain.names) if j not in may_be_altered)
+    may_be_altered = spec.attributes.names_having("S") if spec.by_roles else altered
+    for name in altered:
+        if name not in may_be_altered:
+            return statement("not_to_change", attribute=name), False
+    kept = tuple(name for name in data.domain.names if name not in may_be_altered)
     renumbered = tuple(c for c in data.raw.names if any(t.is_renumbered(c) for t in release.tables))
     carried = sum(c not in renumbered for c in data.carried)
     return statement("others_kept", kept=kept, carried=carried, renumbered=renumbered), True

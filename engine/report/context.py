@@ -258,7 +258,6 @@ def _rough(chosen: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _distinct(places: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Each place once, in order."""
     return tuple(sorted({(utility, risk) for utility, risk in places.tolist()}))
 
 

@@ -131,7 +131,6 @@ def _sweeps(study: Study, log: Sequence[Entry]) -> dict[int, list[Event]]:
 
 
 def _of_entry(log: Sequence[Entry], place: int, redact: Redactor, context: ReportContext | None) -> list[Statement]:
-    """An entry of the log as the board reads it."""
     entry = log[place]
     match entry.event:
         case "plan":

@@ -207,7 +207,6 @@ def _names(names: Sequence[str], plan: Plan) -> str:
 
 
 def _wordings(plan: Plan, redact: Redactor) -> list[tuple[bool, str]]:
-    """The paragraph on methods of a random swap, of another method, or both."""
     publish, swaps = plan.publish, {mechanism(name).by_roles for name in words.mechanisms_of(plan)}
     extent = publish.rate_range if publish.rate_policy == "range" else ""
     said = Publish(redact(publish.title), redact(publish.wording), extent, publish.include)

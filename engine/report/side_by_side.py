@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +18,7 @@ from engine.sweeps.candidates import setting_of
 from engine.sweeps.remake import stream_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engine.report.context import ReportContext
-    from engine.study.study import Study
 
 RUNS = 5
 """Runs of each candidate that are made again: a few of them, as each is fitted as often as there are analyses."""
@@ -64,7 +62,6 @@ def compared_letters(context: ReportContext) -> dict[str, int]:
 
 
 def _spread(values: np.ndarray) -> tuple[float | None, float | None, float | None]:
-    """Mean, least and most."""
     if not len(values):
         return None, None, None
     return float(values.mean()), float(values.min()), float(values.max())
@@ -84,36 +81,23 @@ def _stored(context: ReportContext, release: RecordRelease, letters: dict[str, i
     digest = blake2b(of.encode(), digest_size=12).hexdigest()
 
     def compute() -> dict[str, np.ndarray]:
-        arrays = {}
+        arrays, data = defaultdict[str, list[Any]](list), release.data
+        key = study.given_key() or read_key(key_path(study.path))
         for letter, index in letters.items():
-            runs = [_changes(run) for run in _runs(study, release, index, replicates[letter])]
-            for number, changes in enumerate(zip(*runs, strict=True)):
-                shifts, beyond = zip(*changes, strict=True)
-                arrays[f"shift {number} {letter}"] = np.array(shifts)
-                arrays[f"beyond {number} {letter}"] = np.array(beyond, float)
-        return arrays
+            spec = study.scenarios[index].spec
+            method, setting = mechanism(spec.mechanism), setting_of(spec, plan, data)
+            fitted = method.fitted(setting)
+            for replicate in replicates[letter]:
+                tables = method.draw_replicate(fitted, setting, stream_of(key, spec, data, replicate)).tables
+                run = RecordRelease(release.original, tables, plan, spec)
+                for number, analysis in enumerate(plan.analyses):
+                    comparison = compare(run, analysis, reported=True)
+                    before, after = comparison.before, comparison.after
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        shift = np.where(after == before.estimate, 0.0, (after - before.estimate) / before.se)
+                    beyond = coefficient_flags(comparison, tolerances_of(plan))[1].sum()
+                    arrays[f"shift {number} {letter}"].append(shift)
+                    arrays[f"beyond {number} {letter}"].append(beyond)
+        return {name: np.array(values, float) for name, values in arrays.items()}
 
     return study.cache.get(f"realisation analyses {digest}", compute, since=study.database.data_version)
-
-
-def _changes(run: RecordRelease) -> list[tuple[np.ndarray, int]]:
-    """The changes of one run, an analysis each."""
-    rows = []
-    for analysis in run.plan.analyses:
-        comparison = compare(run, analysis, reported=True)
-        before, after = comparison.before, comparison.after
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shift = np.where(after == before.estimate, 0.0, (after - before.estimate) / before.se)
-        rows.append((shift, int(coefficient_flags(comparison, tolerances_of(run.plan))[1].sum())))
-    return rows
-
-
-def _runs(study: Study, release: RecordRelease, index: int, replicates: list[int]) -> Iterator[RecordRelease]:
-    """Runs of a candidate, drawn again down to records."""
-    spec, data = study.scenarios[index].spec, release.data
-    key = study.given_key() or read_key(key_path(study.path))
-    method, setting = mechanism(spec.mechanism), setting_of(spec, study.plan, data)
-    fitted = method.fitted(setting)
-    for replicate in replicates:
-        tables = method.draw_replicate(fitted, setting, stream_of(key, spec, data, replicate)).tables
-        yield RecordRelease(release.original, tables, study.plan, spec)

@@ -51,7 +51,7 @@ def test_they_are_stored_with_the_study_and_not_made_twice(case: Case, monkeypat
     context, release = report_context(case.study, case.realisation), _release(case)
     first = side_by_side(context, release)
     assert first == (case.findings.utility.coefficient_runs, case.findings.utility.analysis_runs)
-    monkeypatch.setattr(module, "_changes", None)  # whoever computes again fails
+    monkeypatch.setattr(module, "setting_of", None)  # whoever computes again fails
     assert side_by_side(context, release) == first
 
 
