@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from engine.release.spec import beyond_roles
 from engine.report.describe import remade, remade_cells
+from engine.report.losses import optional
 from engine.report.other_keys import altered_in
 from engine.sweeps.reader_attacks import released_misfits
 from engine.sweeps.realisations import batch_of
@@ -83,17 +84,17 @@ class Detected:
     is that of each record by the tables (None: it was not worked out).
     """
 
-    why: str
-    attributes: tuple[str, ...]
     altered: tuple[str, ...]
-    inferred: float
-    low: float
-    high: float
-    rate: float
-    model: str
-    auc: float | None
-    precision: float | None
-    calibration: tuple[Calibration, ...]
+    why: str = ""
+    attributes: tuple[str, ...] = ()
+    inferred: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    rate: float = 0.0
+    model: str = ""
+    auc: float | None = None
+    precision: float | None = None
+    calibration: tuple[Calibration, ...] = ()
     fit: TablesFit | None = None
     tables_fit: TablesFit | None = None
     not_known: tuple[str, ...] = ()
@@ -139,53 +140,46 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     """Attack a remade release with two-way tables of all attributes of its original."""
     original = ReleasedTable(realisation.data)
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
-    shape, altered, units = realisation.data.domain.shape, altered_in(release), units_found(release)
+    shape, units, several = realisation.data.domain.shape, units_found(release), compared(realisation.tables)
     outright = named(release, release.tables[0], range(len(shape))).found.told_outright
-    several = compared(realisation.tables)
-    by_comparison = None if several is None else several.verdict
-    if why := _too_large(shape) or ("" if altered else "no record has another value of an attribute"):
-        untried, by_method = outright or Verdict("untried", why=why), _by_method(release, altered)
-        nothing = (0.0, 0.0, 0.0, 0.0, "", None, None, ())
-        tried = Detected(why, (), altered, *nothing, units=units, by_tables=untried, **by_method)
-        return replace(tried, by_comparison=by_comparison)
+    found = replace(_by_method(release), units=units, by_comparison=None if several is None else several.verdict)
+    n_counts = (sum(shape) ** 2 - sum(size**2 for size in shape)) // 2
+    why = "" if found.altered else "no record has another value of an attribute"
+    if n_counts > _MOST_COUNTS:
+        why = f"the two-way tables of {len(shape)} attributes have {n_counts:,} cells, more than {_MOST_COUNTS:,}"
+    if why:
+        return replace(found, why=why, by_tables=outright or Verdict("untried", why=why))
     batch = batch_of(release, range(len(shape)))
-    whole = units is not None and units.of == "households"
     areas, precisions = ([], []) if units is None else ([units.auc], [units.precision])
-    rows: list[Calibration] = []
     with one_thread():  # threads that wait for each other take thirty times as long on a busy machine
         cells, records, inference = attacked(batch)[0]
-        model, fit, tables_fit, by_tables, suspicion = "", None, None, _UNTRIED, None
-        if not whole:  # of single records, which whole households are not
+        if units is None or units.of != "households":  # of single records, which whole households are not
             swapped = [shape[int(str(place))] for place in inference.attributes]
             model = next(name for name in MODELS if _fits(cells.cells, shape, name, max(swapped, default=2)))
             grade = graded(batch, model)[0]
             areas, precisions = [auc(grade), *areas], [precision(grade, TOP), *precisions]
-            rows, fit, tables_fit = calibration(grade), grade.detection.fit, grade.detection.tables_fit
             by_tables = _named(grade)
-            by_tables = by_tables if outright is None else replace(by_tables, outright=outright.outright)
             codes = np.column_stack([release.tables[0].codes(j) for j in range(len(shape))])
             cell = np.unique(codes, axis=0, return_inverse=True)[1]  # in the order of the attack's
-            suspicion = 1 - grade.detection.unaltered[cell.ravel()]
+            found = replace(
+                found,
+                model=model,
+                calibration=tuple(calibration(grade)),
+                fit=grade.detection.fit,
+                tables_fit=grade.detection.tables_fit,
+                by_tables=by_tables if outright is None else replace(by_tables, outright=outright.outright),
+                suspicion=1 - grade.detection.unaltered[cell.ravel()],
+            )
     names = realisation.data.domain.names
-    return Detected(
-        why="",
+    return replace(
+        found,
         attributes=tuple(names[int(str(place))] for place in inference.attributes),
-        altered=altered,
         inferred=inference.rate,
         low=inference.low,
         high=inference.high,
         rate=float(records.sum() / cells.counts.sum()),
-        model=model,
-        auc=_figure(max(areas)),
-        precision=_figure(max(precisions)),
-        calibration=tuple(rows),
-        fit=fit,
-        tables_fit=tables_fit,
-        suspicion=suspicion,
-        by_tables=by_tables,
-        **_by_method(release, altered),
-        units=units,
-        by_comparison=by_comparison,
+        auc=optional(max(areas)),
+        precision=optional(max(precisions)),
     )
 
 
@@ -274,44 +268,25 @@ def units_words(found: Found) -> str:
     return sentences(told)
 
 
-class _ByMethod(TypedDict, total=False):
-    """Fields of :class:`Detected` that depend on the method of the release."""
-
-    not_known: tuple[str, ...]
-    of: str
-    rare_auc: float | None
-    alone: int
-    alone_altered: float | None
-    by_rarity: Verdict | None
-
-
-def _by_method(release: RecordRelease, altered: Sequence[str]) -> _ByMethod:
-    """What the attack does not know of the method of a release; and of one that takes records at risk first, how well
-    rarity tells which records it altered."""
-    spec = release.spec
+def _by_method(release: RecordRelease) -> Detected:
+    """The altered attributes and what the attack does not know of the method of a release; and of a method that takes
+    records at risk first, how well rarity tells which records it altered."""
+    spec, altered = release.spec, altered_in(release)
     if spec is None:
-        return {}
+        return Detected(altered)
     method, parameters, domain = mechanism(spec.mechanism), dict(spec.params), release.data.domain
-    if method.by_roles:
-        not_known = beyond_roles(spec, domain)
-    else:
-        not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
+    not_known = (f"the release was made by {lower_first(method.title)} and not by the random swap",)
+    found = Detected(altered, not_known=beyond_roles(spec, domain) if method.by_roles else not_known)
     if "risk" not in parameters or not altered or not _prefers_rare(parameters):
-        return {"not_known": not_known}
+        return found
     known = names_in(parameters["risk"]) or release.plan.keys
     # whole households move between places, and in these they are rare
     places = method.altered(spec) if method.whole_units else ()
     sharing = rarity(release, release.tables[0], domain.indices(tuple(dict.fromkeys((*places, *known))))).sharing
     rare = Rarity(sharing, rarity(release, release.tables[0], domain.indices(tuple(altered))).altered)
     of = "records" if release.data.units is None else "households"
-    return {
-        "not_known": not_known,
-        "of": of,
-        "rare_auc": _figure(rare.auc),
-        "alone": rare.alone,
-        "alone_altered": _figure(rare.alone_altered),
-        "by_rarity": rare.verdict(of),
-    }
+    found = replace(found, rare_auc=optional(rare.auc), alone_altered=optional(rare.alone_altered))
+    return replace(found, of=of, alone=rare.alone, by_rarity=rare.verdict(of))
 
 
 def _prefers_rare(parameters: Mapping[str, str]) -> bool:
@@ -322,20 +297,9 @@ def _prefers_rare(parameters: Mapping[str, str]) -> bool:
     return leans or certain or mandatory
 
 
-def _too_large(shape: Sequence[int]) -> str:
-    counts = (sum(shape) ** 2 - sum(size**2 for size in shape)) // 2
-    if counts <= _MOST_COUNTS:
-        return ""
-    return f"the two-way tables of {len(shape)} attributes have {counts:,} cells, more than {_MOST_COUNTS:,}"
-
-
 def _fits(cells: np.ndarray, shape: Sequence[int], model: str, n_levels: int) -> bool:
     """Whether a model of these cells has few enough terms, and is fitted quickly to an attribute of so many levels."""
     if model == "two_way" and len(shape) > _MOST_ATTRIBUTES:
         return False
     terms = n_terms(cells, shape, model)
     return terms <= MOST_TERMS and quick_to_fit(len(cells), terms, n_levels)
-
-
-def _figure(value: float) -> float | None:
-    return None if math.isnan(value) else value
