@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from engine.common.wording import upper_first
-from engine.decision.statements import Statement, sentence, sentences, statement, words
+from engine.decision.statements import Statement, sentence, sentences, shown, statement, words
 from engine.report import board_pictures, sheet
 from engine.report.board_pictures import Picture
 from engine.report.documents import html
@@ -21,7 +21,7 @@ from engine.report.sheet import DASH, figure_name, percent, places_named, short_
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import GroupRow, MeasureRow
+    from engine.report.facts import MeasureRow
     from engine.report.findings import Findings
 
 BANNER = "CONFIDENTIAL: Disclosure Review Board"
@@ -46,11 +46,10 @@ def names(findings: Findings) -> dict[str, Any]:
         "has_limit": decided is not None and decided.limit is not None,
         "has_within": any(row.within is not None for row in findings.map.candidates),
         "has_altered": findings.sheet is not None and any(row.altered for row in findings.sheet.candidates.rows),
-        "further": further_title(findings),
         **page_one(findings),
         "intruder": _intruder(findings),
         "other_risks": [
-            (title, sheet.measured(row.unit, row.before), sheet.measured(row.unit, row.released))
+            (title, *(shown(value, row.unit.startswith("share")) for value in (row.before, row.released)))
             for title, row in _other_measures(findings)
         ],
         "users": _losses(findings),
@@ -85,13 +84,21 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "sure": sentences(sheet.sure(findings)),
         "small_map": board_pictures.the_map(findings, small=True),
         "choices": choices,
-        "losses": [loss_row(findings, row) for row in sheet.worst_losses(findings)],
+        "further": upper_first(sheet.further_name(findings)),
+        "losses": [
+            (figure_name(row, named), board_pictures.change_words(row), figure(row.errors, 2))
+            for row in sheet.worst_losses(findings)
+        ],
         "appearing": words(sheet.appearing(findings, new[0])) if new else "",
         "altered_most": sentences(sheet.altered_most(findings)),
         "attacked": any(choice.attack for choice in choices) and not sheet.attacked_alike(findings),
         "failing": any(choice.failed for choice in choices),
         "exposed": [
-            (short_name(g.group, named), exposed_words(g), DASH if g.new is None else f"{g.new:,}")
+            (
+                short_name(g.group, named),
+                f"{g.before:,} of {g.people:,} → {g.after:,} of {g.of_after:,}",
+                DASH if g.new is None else f"{g.new:,}",
+            )
             for g in sheet.exposed_groups(findings)
         ],
         "names_told": sentences(sheet.names_told(findings)),
@@ -102,21 +109,6 @@ def page_one(findings: Findings) -> dict[str, Any]:
         "conditions": sentences(sheet.conditions(findings)),
         "to_sign": sheet.to_sign(findings),
     }
-
-
-def exposed_words(row: GroupRow) -> str:
-    """The records of a group in small cells: of all before, of the unaltered ones after."""
-    return f"{row.before:,} of {row.people:,} → {row.after:,} of {row.of_after:,}"
-
-
-def loss_row(findings: Findings, row: Any) -> tuple[str, str, str]:
-    """A loss by name, its figures, and its change in standard errors."""
-    return figure_name(row, places_named(findings)), board_pictures.change_words(row), figure(row.errors, 2)
-
-
-def further_title(findings: Findings) -> str:
-    """The further measure that page 1 shows, as a heading; empty without one."""
-    return upper_first(sheet.further_name(findings))
 
 
 @dataclass(frozen=True)
@@ -156,7 +148,9 @@ def _intruder(findings: Findings) -> Section:
     lead = [statement("intruder", who=threat.intruder, keys=threat.keys, fewest=exposed.fewest)]
     if threat.harm:
         lead.append(statement("harm", text=threat.harm.rstrip(".")))
-    lead += _discarded(findings)
+    extent, facts = findings.extent, findings.recognised
+    if extent is not None and facts is not None and facts.discarded is not None:
+        lead.append(statement("discarded", found=extent.verdict.finds, **asdict(facts.discarded)))
     pictures = (
         board_pictures.cell_sizes(findings),
         board_pictures.known_keys(findings),
@@ -171,14 +165,6 @@ def _intruder(findings: Findings) -> Section:
         pictures,
         tuple(_still_true(findings)),
     )
-
-
-def _discarded(findings: Findings) -> list[Statement]:
-    """Whether altered records are recognised, and the matches left to an intruder who discards the most suspect."""
-    extent, facts = findings.extent, findings.recognised
-    if extent is None or facts is None or facts.discarded is None:
-        return []
-    return [statement("discarded", found=extent.verdict.finds, **asdict(facts.discarded))]
 
 
 def _other_measures(findings: Findings) -> list[tuple[str, MeasureRow]]:
@@ -303,7 +289,7 @@ def _letters(findings: Findings) -> dict[str, Any]:
     by, rows = candidates.same_by, list[dict[str, Any]]()
     for row in sheet.named(findings):
         facts = sheet.lettered(findings, row.letter)
-        further = sheet.measured(candidates.further[by].unit, facts.further[by]) if by is not None else ""
+        further = "" if by is None else shown(facts.further[by], candidates.further[by].unit.startswith("share"))
         rows.append(
             {
                 "letter": row.letter,
@@ -352,7 +338,11 @@ def _history(findings: Findings) -> Section:
         answer,
         (),
         (board_pictures.places(findings) if board_pictures.forest(findings) else None,),
-        (*_said(findings), statement("remade", version=made.version, equal=made.equal, figures=made.figures)),
+        (
+            *claims_checked(findings),
+            released_with(findings.publish.include),
+            statement("remade", version=made.version, equal=made.equal, figures=made.figures),
+        ),
     )
 
 
@@ -382,11 +372,6 @@ def _checks(findings: Findings) -> list[Statement]:
         if outcome:
             told.append(statement("checked", name=c.name, outcome=outcome, found=words(c.found)))
     return told
-
-
-def _said(findings: Findings) -> list[Statement]:
-    """What was looked at of the public description, and what is released beside it."""
-    return [*claims_checked(findings), released_with(findings.publish.include)]
 
 
 # -- 6: notes --------------------------------------------------------------------------------------------------------

@@ -18,29 +18,27 @@ from engine.report.sheet_facts import Attacked
 from engine.report.words import figure
 
 if TYPE_CHECKING:
-    from engine.report.facts import CandidateRow, Check, Figure, GroupRow, MeasureRow, NewValue
+    from engine.report.facts import CandidateRow, Check, Figure, GroupRow, NewValue
     from engine.report.findings import Findings
     from engine.report.sheet_facts import Lettered
 
 DASH = "–"
 TABLE_CHANGE = "Table change"
 """The name of the utility measure that decides, wherever candidates are compared by it."""
-_LONGEST = 26  # letters below the name of a figure
 _MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of the unprotected file and of the release; ``limit`` and ``verdict`` are empty without a limit."""
+    """A figure of the unprotected file and of the release, each with what is printed below it, and the limit on it."""
 
     title: str
     under: str
     before: str
-    before_under: str
     after: str
-    after_under: str
+    before_under: str = ""
+    after_under: str = ""
     limit: str = ""
-    verdict: str = ""
     met: bool = True
 
 
@@ -69,11 +67,6 @@ class Choice:
 def percent(share: float | None, digits: int = 2) -> str:
     """A share in per cent."""
     return DASH if share is None else f"{figure(100 * share, digits)} %"
-
-
-def measured(unit: str, value: float | None) -> str:
-    """A figure of a measure of some unit: shares in per cent."""
-    return shown(value, unit.startswith("share"))
 
 
 def risk_figure(findings: Findings, value: float | None) -> str:
@@ -191,54 +184,34 @@ def figures(findings: Findings) -> list[Row]:
     counts = rows[0].before_under if rows else ""
     if not counts.startswith(f"{exposed.small_before:,} of {findings.design.n_records:,}"):
         after = DASH if exposed.unaltered_after is None else f"{exposed.unaltered_after:,}"
-        rows.append(Row("Records in small cells", alike, f"{exposed.small_before:,}", "", after, ""))
+        rows.append(Row("Records in small cells", alike, f"{exposed.small_before:,}", after))
     if exposed.matches_before is not None and exposed.matches_after is not None:
         before, after = f"{exposed.matches_before:,}", f"{exposed.matches_after:,.0f}"
-        rows.append(Row("Correct matches", "of an intruder", before, "", after, ""))
+        rows.append(Row("Correct matches", "of an intruder", before, after))
     flagged, eligible = flagged_of(utility)
     if eligible:
         share = f"of {eligible:,} ({percent(flagged / eligible)})"
-        rows.append(Row("Users' figures", "beyond tolerance", DASH, "", f"{flagged:,}", share))
-    rows += [
-        replace(_measure(row), title=TABLE_CHANGE, under=row.title.partition(" (")[0])
-        for row in findings.measures
-        if row.kind == "utility" and row.chosen_by
-    ]
+        rows.append(Row("Users' figures", "beyond tolerance", DASH, f"{flagged:,}", after_under=share))
+    for row in findings.measures:
+        if row.kind == "utility" and row.chosen_by:
+            before, after = (shown(value, row.unit.startswith("share")) for value in (row.before, row.released))
+            rows.append(Row(TABLE_CHANGE, row.title.partition(" (")[0], before, after))
     one_way = next((t for t in utility.tallies if t.kind == "percentages of one attribute"), None)
     if one_way is not None and one_way.compared == one_way.unchangeable:
-        n = len(findings.design.attributes)
-        rows.append(Row(f"{plural(n, 'one-way table')}", "", DASH, "", "unchanged", ""))
+        rows.append(Row(plural(len(findings.design.attributes), "one-way table"), "", DASH, "unchanged"))
     return rows
 
 
 def _decided(findings: Findings) -> Row:
     assert findings.sheet is not None
-    facts, row = findings.sheet.decided_by, next(m for m in findings.measures if m.kind == "risk" and m.chosen_by)
+    facts, is_high = findings.sheet.decided_by, findings.map.risk_better == "higher"
     before, after = (risk_figure(findings, value) for value in (facts.before, facts.after))
-    counts = [
-        "" if counted is None else f"{counted.part:,} of {counted.of:,}"
-        for counted in (facts.counted_before, facts.counted_after)
-    ]
+    was, now = (f"{c.part:,} of {c.of:,}" if c else "" for c in (facts.counted_before, facts.counted_after))
+    row = Row(facts.title, facts.of and f"of {facts.of}", before, after, was, now)
     if facts.limit is None or facts.after is None:
-        return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1])
-    is_high = findings.map.risk_better == "higher"
+        return row
     met = facts.after >= facts.limit if is_high else facts.after <= facts.limit
-    limit = f"{'≥' if is_high else '≤'} {risk_figure(findings, facts.limit)}"
-    verdict = "met" if met else "not met"
-    return Row(row.title, facts.of and f"of {facts.of}", before, counts[0], after, counts[1], limit, verdict, met)
-
-
-def _measure(row: MeasureRow) -> Row:
-    name, _, particulars = row.title.partition(" (")
-    of = particulars.rstrip(")")
-    return Row(
-        name,
-        of if len(of) <= _LONGEST else "",
-        measured(row.unit, row.before),
-        "",
-        measured(row.unit, row.released),
-        "",
-    )
+    return replace(row, limit=f"{'≥' if is_high else '≤'} {risk_figure(findings, facts.limit)}", met=met)
 
 
 def sure(findings: Findings) -> list[Statement]:
@@ -259,29 +232,19 @@ def sure(findings: Findings) -> list[Statement]:
 
 def choices(findings: Findings) -> list[Choice]:
     """The proposed candidate, one that is as good and better elsewhere, the next safer and the next more useful one."""
-    rows = [row for row in findings.map.candidates if not row.also_within or row.recommended]
-    own = findings.map.recommended
-    at = rows.index(own)
-    named: dict[str, tuple[CandidateRow, str]] = {own.letter: (own, "proposed")}
+    candidates, own = findings.map.candidates, findings.map.recommended
+    rows = [row for row in candidates if not row.also_within or row.recommended]
+    at, further = rows.index(own), [row for row in candidates if row.also_within]
     same = findings.sheet.candidates.same if findings.sheet else ""
-    for row in findings.map.candidates:
-        if row.dominates:
-            named.setdefault(row.letter, (row, "better"))
-    for row in findings.map.candidates:
-        if row.letter == same:
-            named.setdefault(row.letter, (row, "same"))
-    for row in reversed(rows[:at]):
-        if (row.safer_by or 0) > 0:
-            named.setdefault(row.letter, (row, "safer"))
-            break
-    for row in rows[at + 1 :]:
-        if (row.more_useful_by or 0) > 0:
-            named.setdefault(row.letter, (row, "more useful"))
-            break
-    further = [row for row in findings.map.candidates if row.also_within]
-    if len(further) == 1:
-        named.setdefault(further[0].letter, (further[0], "also"))
-    return [_choice(findings, row, own, kind) for row, kind in list(named.values())[:5]]
+    told = [(own, "proposed"), *((row, "better") for row in candidates if row.dominates)]
+    told += [(row, "same") for row in candidates if row.letter == same]
+    told += [(row, "safer") for row in reversed(rows[:at]) if (row.safer_by or 0) > 0][:1]
+    told += [(row, "more useful") for row in rows[at + 1 :] if (row.more_useful_by or 0) > 0][:1]
+    told += [(row, "also") for row in further if len(further) == 1]
+    first: dict[str, tuple[CandidateRow, str]] = {}
+    for row, kind in told:
+        first.setdefault(row.letter, (row, kind))
+    return [_choice(findings, row, own, kind) for row, kind in list(first.values())[:5]]
 
 
 def named(findings: Findings) -> list[CandidateRow]:
@@ -298,7 +261,8 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
     candidates = findings.sheet.candidates if findings.sheet else None
     further, by = "", None if candidates is None else candidates.same_by
     if candidates is not None and by is not None:
-        further = measured(candidates.further[by].unit, lettered(findings, row.letter).further[by])
+        value, unit = lettered(findings, row.letter).further[by], candidates.further[by].unit
+        further = shown(value, unit.startswith("share"))
     over = row.runs - row.within if row.within_bound is False and row.runs and row.within is not None else 0
     change, advice = findings.map.utility_change(row), findings.recommendation
     within = findings.map.n_within or 0
@@ -320,12 +284,12 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
         utility_change=f"{100 * change:+.0f} %".replace("-", "−") if change and abs(change) >= 0.005 else "",
         further=further,
         attack=statement("suspects_altered", named=verdict.named, right=float(verdict.right)) if verdict else None,
-        failed=None if attacked is None else tuple(map(_failed, attacked.failed)),
+        failed=None
+        if attacked is None
+        else tuple(
+            statement("fails", check=check.name, areas=check.found.values.get("areas", 0)) for check in attacked.failed
+        ),
     )
-
-
-def _failed(check: Check) -> Statement:
-    return statement("fails", check=check.name, areas=check.found.values.get("areas", 0))
 
 
 def _attacked(findings: Findings, row: CandidateRow) -> Attacked | None:

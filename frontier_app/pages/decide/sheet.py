@@ -145,7 +145,7 @@ def _sheet(findings: Findings) -> None:
     st.title(asked.rstrip("."), anchor=False)
     st.markdown(markdown("{}  \n{}: {}", does, page["title"], page["subject"]))
     for column, row in zip(st.columns(len(page["figures"])), page["figures"], strict=True):
-        limit = f"limit {row.limit}: {row.verdict}" if row.limit else ""
+        limit = f"limit {row.limit}: {'met' if row.met else 'not met'}" if row.limit else ""
         before = "" if row.before == "–" else f"{row.before} unprotected"
         below = " · ".join(filter(None, (before, row.after_under if not before else "", limit)))
         column.metric(row.title, row.after, below or None, delta_color="off", delta_arrow="off", help=row.under or None)
@@ -169,7 +169,7 @@ def _sheet(findings: Findings) -> None:
 
 
 def _choices(findings: Findings, page: dict[str, Any]) -> None:
-    further = decision_pages.further_title(findings)
+    further = page["further"]
     columns = {
         f"Why {findings.recommendation.letter}?": [
             markdown("**{}** {}", c.letter, "; ".join(words(each) for each in (c.why, c.warning) if each))
