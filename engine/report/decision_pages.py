@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,8 @@ def names(findings: Findings) -> dict[str, Any]:
         "choice": _choice(findings),
         "large_map": board_pictures.the_map(findings),
         "candidates": _letters(findings),
+        "risk": partial(sheet.risk_figure, findings),
+        "percent": percent,
         "history": _history(findings),
         "log": _log(findings),
         "checks": _checks(findings),
@@ -281,29 +284,17 @@ def _choice(findings: Findings) -> Section:
 
 
 def _letters(findings: Findings) -> dict[str, Any]:
-    """The lettered candidates, the columns in which they differ, and the widths of these."""
+    """The lettered candidates with their facts and a further measure, the columns in which they differ, and the widths
+    of these."""
     if findings.sheet is None:
         return {"rows": [], "settings": [], "widths": []}
-    candidates, own = findings.sheet.candidates, findings.recommendation.letter
-    settings = list(candidates.settings[:_MOST_SETTINGS])
-    by, rows = candidates.same_by, list[dict[str, Any]]()
+    candidates, rows = findings.sheet.candidates, []
+    settings, by = candidates.settings[:_MOST_SETTINGS], candidates.same_by
     for row in sheet.named(findings):
         facts = sheet.lettered(findings, row.letter)
         further = "" if by is None else shown(facts.further[by], candidates.further[by].unit.startswith("share"))
-        rows.append(
-            {
-                "letter": row.letter,
-                "kind": "proposed" if row.letter == own else "",
-                "warning": row.within_bound is False,
-                "settings": facts.settings[:_MOST_SETTINGS],
-                "risk": sheet.risk_figure(findings, row.risk),
-                "utility": figure(row.utility),
-                "further": further,
-                "altered": percent(facts.altered),
-                "within": DASH if row.within is None else f"{row.within}/{row.runs}",
-            }
-        )
-    columns = zip(*(sheet.lettered(findings, row["letter"]).settings for row in rows), strict=True)
+        rows.append((row, facts, further))
+    columns = zip(*(facts.settings for _, facts, _ in rows), strict=True)
     longest = [max(len(name) * 0.8, *map(len, column)) for name, column in zip(settings, columns, strict=False)]
     widths = [f"{min(3.2, max(0.9, 0.13 * length)):.1f}" for length in longest]
     return {"rows": rows, "settings": settings, "widths": widths}

@@ -81,15 +81,11 @@ def exposed(study: Study, view: RiskUtilityMap, index: int) -> Exposed | None:
     if not call.measure.of_unaltered:
         return None
     n = int(study.about["n_records"])
-    runs = counted_runs(study, index, view.allow_partial)
-    unaltered_records = unaltered_counts(call, study.plan.keys, view.scenarios[index].spec, runs[:, 1], n)
-    counts = np.round(runs[:, 2 + view.risk] * unaltered_records)
-    spec, noted = view.scenarios[index].spec, {}
-    if not mechanism(spec.mechanism).batched:
-        noted = noted_counts(study, view.risk)
-    counts = np.array(
-        [noted.get((index, int(replicate)), count) for replicate, count in zip(runs[:, 0], counts, strict=True)]
-    )
+    runs, spec = counted_runs(study, index, view.allow_partial), view.scenarios[index].spec
+    counts = np.round(runs[:, 2 + view.risk] * unaltered_counts(call, study.plan.keys, spec, runs[:, 1], n))
+    noted = {} if mechanism(spec.mechanism).batched else noted_counts(study, view.risk)
+    pairs = zip(runs[:, 0].astype(int).tolist(), counts.tolist(), strict=True)
+    counts = np.array([noted.get((index, replicate), count) for replicate, count in pairs])
     counts = counts[np.isfinite(counts)]
     if not len(counts):
         return None
