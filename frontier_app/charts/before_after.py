@@ -179,11 +179,97 @@ def _stacked(values: np.ndarray) -> np.ndarray:
     return 0.45 * height / max(5.0, float(height.max(initial=0)))
 
 
-_SCALE = ["#B2182B", "#EF8A62", "#F7F7F7", "#67A9CF", "#2166AC"]  # fewer, as many, more
+def _diverging(dark: bool) -> list[str]:
+    """Less, as much, more; the middle is the ground."""
+    return (
+        ["#3E9BD8", "#1F4E6E", "#242C34", "#6E3A12", "#F28A3C"]
+        if dark
+        else [COLOURS[0], "#9CC7E2", "#F3F4F6", "#EBB48D", "#B4500B"]
+    )
 
 
-def choropleth(boundaries: Boundaries, change: Mapping[str, float], words: Mapping[str, str]) -> Figure:
-    """Areas filled by their relative change, symmetric about none; ``words`` tell of each under the pointer.
+def tiles(paths: Mapping[str, tuple[str, ...]], change: Mapping[str, float], *, dark: bool) -> Figure:
+    """Areas as tiles by their codes, nested as their levels are: a panel for each area two levels up, a row for each
+    one level up; ``change`` has a figure for each."""
+    panels: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for area in sorted(change, key=lambda area: paths[area]):
+        *above, _ = paths[area]
+        panels.setdefault(tuple(above[:-1]), {}).setdefault(above[-1] if above else "", []).append(area)
+    rows_of = {top: _tile_rows(rows) for top, rows in panels.items()}
+    wide = max(len(row) for rows in rows_of.values() for _, row in rows)
+    beside = 2 if len(panels) > 1 and wide <= 8 else 1
+    most = max([1.0, *(abs(value) for value in change.values() if np.isfinite(value))])
+    traces, notes, top_of_row = [], [], 0.0
+    plain = {"showarrow": False}
+    for k, (top, rows) in enumerate(rows_of.items()):
+        left = (k % beside) * (wide + 1.2)
+        if top:
+            title = {"xanchor": "left", "yanchor": "bottom", "x": left - 0.5, "y": top_of_row - 0.55}
+            notes.append({**plain, **title, "text": drawn("<b>{}</b>", top[-1])})
+        shown: list[list[float | None]] = []
+        words: list[list[str]] = []
+        for r, (parent, row) in enumerate(rows):
+            values = [change[area] if np.isfinite(change[area]) else most for area in row]
+            shown.append([*values, *[None] * (wide - len(row))])
+            words.append([_tile_words(paths[area], change[area]) for area in row] + [""] * (wide - len(row)))
+            if parent:
+                side = {"xanchor": "right", "x": left - 0.55, "y": top_of_row + r}
+                notes.append({**plain, **side, "text": _own_part(parent, top[-1] if top else "")})
+        traces.append(
+            {
+                "type": "heatmap",
+                "x": [left + i for i in range(wide)],
+                "y": [top_of_row + r for r in range(len(rows))],
+                "z": shown,
+                "text": words,
+                "texttemplate": "%{text}" if wide <= 14 else None,
+                "hovertext": [[*row, *[""] * (wide - len(row))] for _, row in rows],
+                "hovertemplate": "%{hovertext}: %{z:+.1f}<extra></extra>",
+                "hoverongaps": False,
+                "colorscale": [[i / 4, shade] for i, shade in enumerate(_diverging(dark))],
+                "zmin": -most,
+                "zmax": most,
+                "showscale": False,
+                "xgap": 3,
+                "ygap": 3,
+            }
+        )
+        if k % beside == beside - 1 or k == len(rows_of) - 1:
+            lines = max(len(rows_of[one]) for one in list(rows_of)[k - k % beside : k + 1])
+            top_of_row += lines + 0.8
+    hidden = {"visible": False, "fixedrange": True}
+    yaxis = {**hidden, "range": [top_of_row - 1.3, -1.1]}
+    xaxis = {**hidden, "range": [-1.1, beside * (wide + 1.2) - 1.6]}
+    return _figure(traces, round(46 * top_of_row) + 30, annotations=notes, xaxis=xaxis, yaxis=yaxis)
+
+
+_ROW = 12  # tiles of a row without a level above it
+
+
+def _tile_rows(rows: Mapping[str, list[str]]) -> list[tuple[str, list[str]]]:
+    """Rows of tiles with what is written before them; areas without a level above are broken into rows."""
+    found = []
+    for parent, areas in rows.items():
+        for k in range(0, len(areas), _ROW):
+            found.append((parent if not k else "", areas[k : k + _ROW]))
+    return found
+
+
+def _tile_words(path: tuple[str, ...], value: float) -> str:
+    """The own part of an area's code over its change."""
+    shown = "new" if not np.isfinite(value) else f"{value:+.1f}".replace("-", "−") if round(value, 1) else "0"
+    return stacked([_own_part(path[-1], path[-2] if len(path) > 1 else "")[:9], shown])
+
+
+def _own_part(code: str, parent: str) -> str:
+    """A code without that of the area around it, where it begins with that."""
+    return code[len(parent) :].lstrip(".-_/ ") or code if parent and code.startswith(parent) else code
+
+
+def choropleth(
+    boundaries: Boundaries, change: Mapping[str, float], words: Mapping[str, str], *, dark: bool = False
+) -> Figure:
+    """Areas filled by their change, symmetric about none; ``words`` tell of each under the pointer.
 
     Outlines are drawn in their own coordinates: plotly's map of the world would be fetched from a network.
     """
@@ -191,17 +277,18 @@ def choropleth(boundaries: Boundaries, change: Mapping[str, float], words: Mappi
 
     most = max([*(abs(value) for value in change.values() if np.isfinite(value)), 0.001])
     traces: list[dict[str, Any]] = []
+    shades = _diverging(dark)
     for area, rings in boundaries.outlines.items():
         value = min(max(change.get(area, 0.0), -most), most)
         gap = np.full((1, 2), np.nan)
         points = np.concatenate([part for ring in rings for part in (ring, ring[:1], gap)])[:-1]
-        fill = {"fill": "toself", "fillcolor": sample_colorscale(_SCALE, [(value / most + 1) / 2])[0]}
+        fill = {"fill": "toself", "fillcolor": sample_colorscale(shades, [(value / most + 1) / 2])[0]}
         hover = {"hoveron": "fills", "hoverinfo": "text", "text": words.get(area, area)}
         line = {"color": "#5B6470", "width": 0.6}
         outline = {"type": "scatter", "x": sent(points[:, 0]), "y": sent(points[:, 1]), "mode": "lines", "line": line}
         traces.append({**outline, **fill, **hover, "name": area, "showlegend": False})
-    scale = {"cmin": -100 * most, "cmax": 100 * most, "colorscale": _SCALE, "showscale": True}
-    bar = {"colorbar": {"title": {"text": "change, %"}, "thickness": 14}}
+    scale = {"cmin": -most, "cmax": most, "colorscale": shades, "showscale": True}
+    bar = {"colorbar": {"title": {"text": "change"}, "thickness": 14}}
     nothing = {"type": "scatter", "x": [None], "y": [None], "mode": "markers", "hoverinfo": "skip", "showlegend": False}
     traces.append({**nothing, "marker": {"color": [0], **scale, **bar}})
     middle = np.mean([ring[:, 1].mean() for rings in boundaries.outlines.values() for ring in rings])

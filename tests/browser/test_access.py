@@ -114,7 +114,7 @@ def test_every_page_with_a_study(themed: Page, address: str, scheme: str, decide
             themed.wait_for_function("() => document.querySelector('.js-plotly-plot')?._fullLayout?.xaxis?.range")
         found += faults(themed, name, scheme)
         if name == "compare":
-            themed.get_by_text("One candidate, before and after").click()
+            themed.get_by_text("Associations", exact=True).click()
             found += faults(themed, "one candidate", scheme)
     assert not found, "\n".join(found)
 

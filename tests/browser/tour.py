@@ -92,11 +92,10 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     picture("explore-rates")
     # Compare
     visit(page, "compare")
-    button(page, "Pin the safest").click()
-    page.get_by_text("Differences").wait_for()
+    page.get_by_role("heading", name="than A").wait_for()
     settled(page)
     picture("compare")
-    page.get_by_text("One candidate, before and after").click()
+    page.get_by_text("Associations", exact=True).click()
     settled(page)
     picture("compare-one")
     # Recommend: by the plan's own rule; then fresh replicates, and to the board.

@@ -410,7 +410,8 @@ def _key_sets(study: Study, release: Remade, fewest: int) -> tuple[KeySet, KeySe
     )
 
 
-_BARS = 20  # areas that are drawn as bars
+_TILES = 1_500  # areas that are drawn as tiles
+_POINTS = 5  # percentage points by which a share has to change to be counted
 _MOST_LEVELS = 12  # levels of an attribute up to which each can be counted
 Count = tuple[str, str] | str
 """What is counted by area: "persons", "households", or an attribute with one of its levels."""
@@ -424,39 +425,81 @@ def places_at_hand(study: Study) -> tuple[str, ...]:
     return state.get().memo.get("places", study.plan.data, lambda: places_in(raw, study.plan))
 
 
-def places(study: Study, release: Remade, which: Which) -> None:
-    """All of it for one candidate."""
+def places(study: Study, release: Remade, which: Which) -> str:
+    """Areas as tiles, or in the user's outlines, and those that change most; return the finding."""
     places = places_at_hand(study)
     analysed = study.plan.analyse
     levels, rows = state.get().memo.get(
         "place-changes", (which, places), lambda: place_changes(release, places, analysed)
     )
-    _levels(levels)
-    left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
+    middle, left, right = st.columns([3, 3, 2], vertical_alignment="bottom")
     level = left.segmented_control(
         "Areas", list(places), default=places[-1], key=f"places-level-{places}", required=True, width="stretch"
     )
     countable = _countable(release.data, analysed, places)
     counted: Count = middle.selectbox(
-        "What is counted",
+        "Share of residents with, or count",
         countable,
         index=countable.index(_telling(release, places, levels[-1], countable)),
         format_func=_words,
         key=f"places-count-{places}",
     )
-    given = right.file_uploader(
-        "Boundaries of these areas (GeoJSON), for a map",
-        type=["geojson", "json"],
-        key="places-boundaries",
-        help=f"A file of your own, up to {MOST_BYTES >> 20} MB, whose features carry the codes of the areas. It is used"
-        " here only, is not kept, and nothing is fetched from a network.",
-    )
-    of_level = [row for row in rows if row.level == level]
-    before, after = _counts(release, places[: places.index(str(level)) + 1], counted)
-    if given is not None:
-        with elements.errors_shown():
-            _map(given.getvalue(), before, after)
-    _areas(str(level), of_level, before, after, counted)
+    with right.popover("Boundaries for a map", width="stretch"):
+        given = st.file_uploader(
+            "Boundaries of these areas (GeoJSON)",
+            type=["geojson", "json"],
+            key="places-boundaries",
+            help=f"A file of your own, up to {MOST_BYTES >> 20} MB, whose features carry the codes of the areas. It is"
+            " used here only, is not kept, and nothing is fetched from a network.",
+        )
+    of_level = {row.area: row for row in rows if row.level == level}
+    part = places[: places.index(str(level)) + 1]
+    before, after = _counts(release, part, counted)
+    is_share = isinstance(counted, tuple)
+    change = {area: _change(of_level[area], before[area], after[area], is_share) for area in before if area in of_level}
+    drawn, listed = st.columns([5, 3], gap="large")
+    with drawn:
+        if given is not None:
+            with elements.errors_shown():
+                _map(given.getvalue(), before, after, change)
+        elif len(change) <= _TILES:
+            st.caption("Orange rises, blue falls; " + ("percentage points." if is_share else "percent."))
+            elements.chart(
+                charts.tiles(_paths(release, part), change, dark=elements.is_dark()),
+                "places-tiles",
+                f"Areas of {level} by the change of {_words(counted)}; the table beside it says the same",
+            )
+    with listed:
+        _areas(str(level), of_level, before, after, change, is_share=is_share)
+    with st.expander("All levels"):
+        _levels(levels)
+    changed, noun = [value for value in change.values() if value], f"of {len(change)} areas ({level})"
+    if is_share:
+        far = sum(abs(value) > _POINTS for value in changed)
+        return (
+            f"{far} {noun} change by over {_POINTS} points" if far else f"None {noun} changes by over {_POINTS} points"
+        )
+    return f"{len(changed)} {noun} change their number of {counted}" if changed else f"No area changes its {counted}"
+
+
+def _change(row: AreaRow, before: int, after: int, is_share: bool) -> float:
+    """The change of an area: of a share of residents in percentage points, else of a count in percent of it."""
+    if not is_share:
+        return 100 * relative_change(before, after)
+    return 100 * (after / max(1, row.persons_after) - before / max(1, row.persons_before))
+
+
+def _paths(release: Remade, places: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Each area's codes from the coarsest level down to its own."""
+    areas = areas_of(release, places)
+    paths = [[""] * len(places) for _ in areas.names]
+    for k, name in enumerate(places):
+        j = release.data.domain.index(name)
+        levels, codes = release.data.domain.attributes[j].levels, np.zeros(len(areas.names), np.int64)
+        codes[areas.after], codes[areas.before] = release.codes(j), release.data.codes[j]
+        for path, code in zip(paths, codes.tolist(), strict=True):
+            path[k] = levels[code]
+    return dict(zip(areas.names, map(tuple, paths), strict=True))
 
 
 def _levels(levels: Sequence[LevelRow]) -> None:
@@ -523,83 +566,71 @@ def _counts(release: Remade, places: Sequence[str], counted: Count) -> tuple[dic
     return tuple(dict(zip(areas.names, counts.tolist(), strict=True)) for counts in (before, after))  # type: ignore[return-value]
 
 
-def _map(content: bytes, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+def _map(content: bytes, before: Mapping[str, int], after: Mapping[str, int], change: Mapping[str, float]) -> None:
     """The areas filled by their change, in the outlines that the user gives."""
-    boundaries = read_boundaries(content, list(before))
-    change = {area: relative_change(before[area], after[area]) for area in before}
-    words = {area: f"{area}: {before[area]:,} → {after[area]:,} ({_percent(change[area])})" for area in before}
+    boundaries = read_boundaries(content, list(change))
+    words = {area: f"{area}: {before[area]:,} → {after[area]:,} ({_points(change[area])})" for area in change}
     elements.chart(
-        charts.choropleth(boundaries, change, words),
+        charts.choropleth(boundaries, change, words, dark=elements.is_dark()),
         "places-map",
-        "Areas filled by the relative change of their count; the table below holds the same figures",
+        "Areas filled by their change; the table beside it holds the same figures",
     )
     if boundaries.missing:
         st.caption(
             markdown(
                 "{} of {} areas have no boundary in this file ({}).",
                 len(boundaries.missing),
-                len(before),
+                len(change),
                 text.listed(boundaries.missing[:5]),
             )
         )
 
 
 def _areas(
-    level: str, rows: Sequence[AreaRow], before: Mapping[str, int], after: Mapping[str, int], counted: Count
+    level: str,
+    rows: Mapping[str, AreaRow],
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    change: Mapping[str, float],
+    *,
+    is_share: bool,
 ) -> None:
-    """Bars and a table of the areas of a level, those with the largest change first."""
-    order = sorted(
-        rows, key=lambda row: (-abs(relative_change(before[row.area], after[row.area])), -row.distance, row.area)
-    )
-    unchanged = sum(before[row.area] == after[row.area] for row in rows)
-    st.caption(
-        markdown(
-            "Counted: {}. {} of {} areas have exactly the count that they had; the areas with the largest change come"
-            " first.",
-            _words(counted),
-            f"{unchanged:,}",
-            f"{len(rows):,}",
-        )
-    )
-    chart, listed = st.columns([2, 3], gap="large")
-    drawn = [row.area for row in order[:_BARS]]
-    with chart:
-        elements.chart(
-            before_after.levels(
-                drawn,
-                np.array([before[area] for area in drawn]),
-                np.array([after[area] for area in drawn]),
-                _words(counted),
-            ),
-            "places-bars",
-            f"The areas of {level} that changed most, before and after; the table beside it says the same",
-        )
-    listed.dataframe(
+    """A table of the areas of a level, those that change most first."""
+    order = sorted(change, key=lambda area: (-abs(change[area]), -rows[area].distance, area))
+    number = st.column_config.NumberColumn
+    st.dataframe(
         pd.DataFrame(
             {
-                "area": [row.area for row in order],
-                "original": [before[row.area] for row in order],
-                "release": [after[row.area] for row in order],
-                "change": [after[row.area] - before[row.area] for row in order],
-                "in percent": [_percent(relative_change(before[row.area], after[row.area])) for row in order],
-                "distance within": [round(row.distance, 3) for row in order],
-                "attribute": [row.attribute for row in order],
-                "with new values": [_new(row) for row in order],
+                "area": order,
+                "residents": [rows[area].persons_before for area in order],
+                "original": [before[area] for area in order],
+                "release": [after[area] for area in order],
+                "change": [change[area] for area in order],
+                "distance": [round(rows[area].distance, 3) for area in order],
+                "attribute": [rows[area].attribute for area in order],
+                "new": [_new(rows[area]) for area in order],
             }
         ),
         hide_index=True,
         width="stretch",
-        height=560,
+        height=460,
         column_config={
-            **{name: st.column_config.NumberColumn(format="%,d") for name in ("original", "release", "change")},
-            "in percent": st.column_config.TextColumn(alignment="right"),
-            "distance within": st.column_config.NumberColumn(
+            **{name: number(format="%,d") for name in ("residents", "original", "release")},
+            "change": number("points" if is_share else "%", format="%+.1f"),
+            "distance": number(
+                "distance within",
                 help="The Hellinger distance between the distributions of one attribute within the area, before and"
-                " after, of the attribute where it is largest"
+                " after, of the attribute where it is largest",
             ),
+            "new": st.column_config.TextColumn("with new values"),
         },
         alt=f"Areas of {level} before and after, those that changed most first",
     )
+
+
+def _points(value: float) -> str:
+    """A change with its sign."""
+    return "new" if not np.isfinite(value) else f"{value:+.1f}".replace("-", "−") if round(value, 1) else "0"
 
 
 def _new(row: AreaRow) -> str:
@@ -614,7 +645,7 @@ def _percent(change: float) -> str:
     return "0 %" if not change else text.relative(1 + change, 1.0)
 
 
-_PARTS = {
+PARTS = {
     "associations": "Associations",
     "levels": "Distributions",
     "cells": "Small cells",
@@ -625,29 +656,29 @@ _PARTS = {
 }
 
 
-def page(study: Study, view: RiskUtilityMap) -> None:
-    """Pick a candidate and look at it."""
+def page(study: Study, view: RiskUtilityMap, part: str, head: DeltaGenerator) -> None:
+    """Pick a candidate and show a part of it; the finding goes to the ``head`` of the page."""
     now = state.get()
     label = recommendation.candidate(
         study, view, "Candidate", now.selected or _first(study, view), key=f"inspect-{now.version}"
     )
     if label is None:
-        st.markdown("Choose a candidate to see it before and after.")
+        head.title("Choose a candidate", anchor=False)
         return
     if label != now.selected:
         state.put(selected=label)
     index = study.find(label)[0].index
-    parts = {**({"places": "Places"} if places_at_hand(study) else {}), **_PARTS}
-    part = elements.switch("What to look at", parts, next(iter(_PARTS)), "inspect-part")
     replicate = meant_run(study, index, view.risk, allow_partial=view.allow_partial)
     if part == "runs":
+        head.title(f"{text.plural(int(view.summary.counted[index]), 'run')} of one candidate", anchor=False)
         runs(study, view, index, replicate)
         return
     if now.raw is None:
+        head.title("One candidate before and after", anchor=False)
         elements.needs_data("Before and after are shown by remaking the release from")
         return
     release, table = _made(study, label, replicate)
-    _part(study, view, release, table, part, (str(study.path), label, replicate, table))
+    _part(study, view, release, table, part, (str(study.path), label, replicate, table), head)
 
 
 def _first(study: Study, view: RiskUtilityMap) -> str | None:
@@ -681,25 +712,20 @@ def _made(study: Study, label: str, replicate: int) -> tuple[Remade, int]:
     return release, table
 
 
-def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part: str, which: Which) -> None:
+def _part(
+    study: Study, view: RiskUtilityMap, release: Remade, table: int, part: str, which: Which, head: DeltaGenerator
+) -> None:
     memo = state.get().memo
     shown = one_table(release, table)
     changed = memo.get("changes", which, lambda: changes(shown))
-    n = release.data.n_records
-    st.markdown(
-        markdown(
-            "This is run **{}/{}**, settled by a rule and not by its figures: {:,} of {} have another value"
-            " somewhere{}.",
-            which[1],
-            which[2],
-            changed.records,
-            text.plural(n, "record"),
-            f" in table {table + 1}" if len(release.tables) > 1 else "",
-        )
-    )
+    n = text.plural(release.data.n_records, "record")
+    of_table = f" in table {table + 1}" if len(release.tables) > 1 else ""
     if part == "places":
-        places(study, shown, which)
-    elif part == "levels":
+        head.title(places(study, shown, which), anchor=False)
+        return
+    verb = "has" if changed.records == 1 else "have"
+    head.title(f"{changed.records:,} of {n} {verb} another value somewhere{of_table}", anchor=False)
+    if part == "levels":
         distributions(shown, changed)
     elif part == "associations":
         associations(shown, changed, which)
@@ -712,3 +738,4 @@ def _part(study: Study, view: RiskUtilityMap, release: Remade, table: int, part:
     else:
         altered(release, changed)
         carried(study, shown, which)
+    st.caption(markdown("Run {}/{}, settled by a rule and not by its figures.", which[1], which[2]))

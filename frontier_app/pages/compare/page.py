@@ -1,16 +1,18 @@
-"""Compare: pinned candidates side by side against a reference, or one candidate before and after."""
+"""Compare: candidates side by side against a reference, and one candidate before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.common.errors import EngineError
-from engine.decision.comparison import differences, starting_points
+from engine.decision.comparison import Difference, differences, starting_points
 from engine.frontier.risk_utility_map import RiskUtilityMap
 from engine.plan.types import in_no_use
+from engine.report.sheet_counts import better_elsewhere
 from engine.study.study import LONGEST, Pin, Study, pin, pins, unpin
 from frontier_app.charts import before_after as charts
 from frontier_app.charts import map_data
@@ -20,77 +22,83 @@ from frontier_app.widgets import candidate_card, elements, recommendation, small
 from frontier_app.wording import plan_words, text
 from frontier_app.wording.markup import markdown, stacked
 
-_MODES = {"pinned": "Pinned, side by side", "one": "One candidate, before and after"}
 _MOST = 6  # columns that can still be read beside each other
-_NOTHING = "doing nothing (original data)"
+_NOTHING = "the unprotected file"
 
 
 def page() -> None:
-    """Show the pinned candidates side by side, or one candidate."""
-    st.title("Compare", anchor=False)
+    """Show places, candidates side by side, or another part of one candidate before and after."""
     elements.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
-    if elements.switch("What to compare", _MODES, "pinned", "compare-mode") == "pinned":
-        _pinned(study, view)
-    else:
-        before_after.page(study, view)
-
-
-# -- pins ------------------------------------------------------------------------------------------------------------
-
-
-def _pinned(study: Study, view: RiskUtilityMap) -> None:
-    pinned = pins(study)
-    if not pinned:
-        _none_yet(study, view)
-        return
-    left, right = st.columns([3, 2], gap="large")
-    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
-    with left:
-        shown = _list(study, pinned, letters)
-        _add(study, view, pinned)
-    indices = [study.find(entry.label)[0].index for entry in shown]
-    titles = {entry.label: _title(entry, letters) for entry in pinned}
-    with right:
-        _map(view, [titles[entry.label] for entry in shown], indices)
-    if _table(study, view, titles, shown, indices):
-        elements.go("decide", "Next: recommend one")
-
-
-def _none_yet(study: Study, view: RiskUtilityMap) -> None:
-    """Show what can be pinned, and meanwhile the ends and the knee of the frontier side by side."""
-    begin = starting_points(view)
-    names = _names(len(begin))
-    left, right = st.columns([3, 2], gap="large")
-    with left.container(border=True):
-        st.markdown(
-            markdown(
-                "**Nothing is pinned yet.** Pin the candidates that you want to set side by side: here, or with the pin"
-                " on the card of a candidate on the map. Pins are kept in the study with their names and notes."
-            )
-        )
-        if begin and st.button(f"Pin {text.listed(names)} of the frontier", key="pin-frontier", type="primary"):
-            for index, name in zip(begin, names, strict=True):
-                pin(study, view.scenarios[index].label, name)
-            st.rerun()
-        _add(study, view, [])
-        elements.go("explore", "Choose on the map", primary=False)
-    if not begin:
-        return
-    proposed = [Pin(view.scenarios[index].label, name, "") for index, name in zip(begin, names, strict=True)]
-    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
-    titles = {entry.label: _title(entry, letters) for entry in proposed}
-    with right:
-        _map(view, list(titles.values()), list(begin))
-    _table(study, view, titles, proposed, list(begin))
-
-
-def _names(n: int) -> list[str]:
-    return {1: ["the only one"], 2: ["the safest", "the most useful"]}.get(
-        n, ["the safest", "the knee", "the most useful"]
+    head, bar = st.columns([5, 1], vertical_alignment="bottom")
+    with bar:
+        elements.go("decide", "Next: recommend one", stretch=True)
+    places = {"places": "Places"} if before_after.places_at_hand(study) else {}
+    parts = {**places, "pinned": "Side by side", **before_after.PARTS}
+    part = st.pills(
+        "What to compare",
+        list(parts),
+        default=next(iter(parts)),
+        format_func=parts.__getitem__,
+        key=state.keep_among("compare-part", parts),
+        label_visibility="collapsed",
+        required=True,
+        persist_state="session",
     )
+    if part == "pinned":
+        _pinned(study, view, head)
+    else:
+        before_after.page(study, view, part, head)
+
+
+# -- side by side ----------------------------------------------------------------------------------------------------
+
+
+def _pinned(study: Study, view: RiskUtilityMap, head: DeltaGenerator) -> None:
+    """The pinned candidates; without any the recommended one beside its neighbours, else the ends of the frontier."""
+    pinned, lettered = pins(study), recommendation.letters_of(study, view)
+    letters = {view.scenarios[index].label: letter for letter, index in lettered}
+    proposed = _proposed(view, lettered)
+    table, listed = st.container(), st.expander("Pins" if pinned else "Choose others", icon=":material/keep:")
+    with listed:
+        shown = _list(study, pinned, letters) if pinned else proposed
+        if not pinned and proposed and st.button("Pin these", key="pin-frontier"):
+            for entry in proposed:
+                pin(study, entry.label, entry.name)
+            st.rerun()
+        _add(study, view, pinned)
+    if not shown:
+        head.title("Nothing is chosen", anchor=False)
+        return
+    indices = [study.find(entry.label)[0].index for entry in shown]
+    name = candidate_card.differing(view).name
+    named = {label: name(index) for label, index in zip((entry.label for entry in shown), indices, strict=True)}
+    titles = {entry.label: entry.name or named.get(entry.label, entry.label) for entry in pinned or proposed}
+    titles = {label: _named(title, letters, label) for label, title in titles.items()}
+    with table:
+        head.title(_table(study, view, titles, shown, indices), anchor=False)
+    with st.expander("On the map", icon=":material/scatter_plot:"):
+        _map(view, [titles[entry.label] for entry in shown], indices)
+
+
+def _proposed(view: RiskUtilityMap, lettered: Sequence[tuple[str, int]]) -> list[Pin]:
+    """What is set side by side while nothing is pinned."""
+    first = dict(lettered).get("A")
+    if first is not None:
+        near = candidate_card.neighbours(view, first, [index for _, index in lettered])
+        selected = view.scenarios.index_of(state.get().selected)
+        better, _ = state.get().memo.get("elsewhere", (id(view), first), lambda: better_elsewhere(view, first))
+        indices = [near.get("safer"), first, near.get("more useful"), better, selected]
+        labels = dict.fromkeys(view.scenarios[index].label for index in indices if index is not None)
+        return [Pin(label, "", "") for label in labels]
+    begin = starting_points(view)
+    names = {1: ["the only one"], 2: ["the safest", "the most useful"]}
+    three = ["the safest", "the knee", "the most useful"]
+    return [
+        Pin(view.scenarios[i].label, name, "") for i, name in zip(begin, names.get(len(begin), three), strict=False)
+    ]
 
 
 def _list(study: Study, pinned: list[Pin], letters: Mapping[str, str]) -> list[Pin]:
@@ -170,10 +178,6 @@ def _named(name: str, letters: Mapping[str, str], label: str = "") -> str:
     return f"{letter} · {name}" if letter else name
 
 
-def _title(entry: Pin, letters: Mapping[str, str]) -> str:
-    return _named(entry.name or entry.label, letters, entry.label)
-
-
 def _short(view: RiskUtilityMap, k: int) -> str:
     """A measure's name for a narrow axis."""
     name = text.measure_name(view.measures[k])
@@ -204,13 +208,15 @@ def _map(view: RiskUtilityMap, titles: list[str], indices: list[int]) -> None:
     )
 
 
-def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> bool:
-    """Show how the candidates shown differ from a reference; return whether there is any besides it."""
-    st.subheader("Differences", anchor=False)
+def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown: list[Pin], indices: list[int]) -> str:
+    """Show how the candidates shown differ from a reference; return the finding."""
     names: dict[str | None, str] = {None: _NOTHING} | {**titles}
+    first = dict(recommendation.letters_of(study, view)).get("A")
+    start = None if first is None else view.scenarios[first].label
     chosen = st.selectbox(
         "Compared with",
         list(names),
+        index=list(names).index(start) if start in names else 0,
         format_func=names.__getitem__,
         key=state.keep_among("compare-reference", names),
         width=420,
@@ -220,13 +226,14 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     columns = [(entry, index) for entry, index in zip(shown, indices, strict=True) if entry.label != chosen]
     if not columns:
         st.info("Tick at least one candidate besides the reference.", icon=":material/info:")
-        return False
+        return "Nothing is set beside it"
     comparisons = [differences(view, index, base, together=len(columns)) for _, index in columns]
     order = [view.risk, view.utility, *(k for k in range(len(view.measures)) if k not in (view.risk, view.utility))]
+    name = candidate_card.differing(view).name
     heads = [
         candidate_card.Column(
             titles[entry.label],
-            (f"{entry.label}: " if entry.name else "") + text.swap_short(view.scenarios[index].spec),
+            f"{name(index)} ({entry.label})" if entry.name else entry.label,
             (
                 map_data.dominance_words(view, index),
                 f"{int(view.summary.counted[index])}"
@@ -244,11 +251,26 @@ def _table(study: Study, view: RiskUtilityMap, titles: Mapping[str, str], shown:
     ]
     st.html(candidate_card.side_by_side(heads, view.measures, comparisons, names[chosen], order))
     st.caption(
-        "A figure is the mean over runs with its standard error. A difference counts as clear when it exceeds what the"
-        " spread between runs explains (Welch's interval at 95 %, shared by all figures of the table); everything else"
-        " is within noise. No figure here is anybody's chance of being identified."
+        "Means over runs with their standard errors. A difference is clear when it exceeds what the spread between runs"
+        " explains (Welch's interval at 95 %, shared by all figures of the table)."
     )
-    return True
+    letters = {view.scenarios[index].label: letter for letter, index in recommendation.letters_of(study, view)}
+    short = [letters.get(entry.label) or titles[entry.label] for entry, _ in columns]
+    return _finding(short, comparisons, view, letters.get(chosen or "") or names[chosen])
+
+
+def _finding(
+    titles: Sequence[str], comparisons: Sequence[Sequence[Difference]], view: RiskUtilityMap, reference: str
+) -> str:
+    """Which candidates are clearly safer than the reference, and which clearly more useful."""
+    parts = []
+    for k, word in ((view.risk, "safer"), (view.utility, "more useful")):
+        clear = [
+            title for title, found in zip(titles, comparisons, strict=True) if found[k].clear and found[k].better > 0
+        ]
+        parts += [f"{text.listed(clear)} {'is' if len(clear) == 1 else 'are'} {word}"] if clear else []
+    than = f"than {reference}"
+    return f"{'; '.join(parts)} {than}" if parts else f"None is clearly safer or more useful {than}"
 
 
 page()

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.decision.comparison import Difference, differences
+from engine.frontier.risk_utility_map import lettered
 from engine.plan import plan_from_toml, plan_to_toml
 from engine.study.map_reader import realisation_of, risk_utility_map
 from engine.study.study import Study, pin, pins
@@ -40,7 +41,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     at = swept(replicates=6)
     path = at.folder / "study-1.study"
     made = opened(at)
-    assert "Nothing is pinned yet" in words(made)
+    assert made.title[0].value.endswith("than the unprotected file")
     press(made, "pin-frontier")
     with Study.open(path) as study:
         kept = pins(study)
@@ -50,7 +51,7 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
         (risk, *_) = differences(view, first, together=3)
     assert leads_to(made, "decide")
     shown = html(made)
-    assert candidate_card.verdict(risk)[1] in shown and "clearly worse" in shown and "doing nothing" in shown
+    assert candidate_card.verdict(risk)[1] in shown and "clearly worse" in shown and "the unprotected file" in shown
     assert f"{100 * risk.absolute / risk.reference:.1f} %".replace("-", "−") in shown
     label = kept[0].label
     made.text_input(key=f"pin-name-{label}").set_value("careful <b>").run()
@@ -72,6 +73,19 @@ def test_pins_are_set_named_compared_and_taken_away(swept: Callable[..., Workspa
     assert not made.exception and made.selectbox(key="compare-reference").value is None
     with Study.open(path) as study:
         assert len(pins(study)) == 2
+
+
+@pytest.mark.slow
+def test_it_opens_with_the_recommended_one_beside_its_neighbours(swept: Callable[..., Workspace]):
+    at = swept(max_risk="0.0025", swap_sizes=[1, 2])
+    with Study.open(at.folder / "study-1.study") as study:
+        view = risk_utility_map(study)
+        best = view.under_bound(0.0025)
+        near = candidate_card.neighbours(view, best, list(lettered(view, best).values()))
+    made = opened(at)
+    assert made.selectbox(key="compare-reference").value == view.scenarios[best].label
+    assert near and all(view.scenarios[i].label in html(made) for i in near.values())
+    assert made.title[0].value.endswith("than A")
 
 
 def test_a_candidate_is_picked_from_the_frontier_or_typed(swept: Callable[..., Workspace], monkeypatch):
@@ -115,8 +129,7 @@ def weighted(tmp_path) -> Workspace:
 
 
 def inspect(made: AppTest, part: str) -> AppTest:
-    made.segmented_control(key="compare-mode").set_value("one").run()
-    return made.segmented_control(key="inspect-part").set_value(part).run()
+    return made.pills(key="compare-part").set_value(part).run()
 
 
 @pytest.mark.slow
@@ -144,8 +157,7 @@ def test_without_data_only_the_runs_are_shown(swept: Callable[..., Workspace]):
     at = swept()
     at.note(data=None)
     made = opened(at)
-    made.segmented_control(key="compare-mode").set_value("one").run()
-    assert made.segmented_control(key="inspect-part").value == "associations", "a swap keeps every distribution"
+    assert made.pills(key="compare-part").value == "pinned"
     inspect(made, "levels")
     assert not made.exception and leads_to(made, "data")
     assert not inspect(made, "runs").info

@@ -130,7 +130,7 @@ def test_a_dominated_candidate_names_what_is_better(at: Workspace, view: RiskUti
 def before_and_after(at: Workspace, label: str) -> AppTest:
     """The page that shows one candidate before and after."""
     made = to(select(app(at, "explore"), label), "compare")
-    return made.segmented_control(key="compare-mode").set_value("one").run()
+    return made.pills(key="compare-part").set_value("altered").run()
 
 
 def test_several_tables_are_shown(at: Workspace, view: RiskUtilityMap):
@@ -139,14 +139,14 @@ def test_several_tables_are_shown(at: Workspace, view: RiskUtilityMap):
     assert "in table 1" in words(made)
     made.selectbox(key="inspect-table").set_value(2).run()
     assert "in table 3" in words(made)
-    made.segmented_control(key="inspect-part").set_value("coefficients").run()
+    made.pills(key="compare-part").set_value("coefficients").run()
     assert not made.exception and "combined over 3 tables" in words(made)
 
 
 def test_a_mechanism_that_draws_anew_is_no_error(at: Workspace, view: RiskUtilityMap):
     made = before_and_after(at, label_of(view, "pram"))
     assert not made.exception and not made.error
-    made.segmented_control(key="inspect-part").set_value("levels").run()
+    made.pills(key="compare-part").set_value("levels").run()
     assert "draws values anew" in words(made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +24,7 @@ def _compared(at: Workspace, part: str) -> AppTest:
     made = AppTest.from_file(str(APP), default_timeout=300)
     made.query_params["w"] = at.token
     made = to_page(made, "compare")
-    _switch(made, "compare-mode").set_value("one").run()
-    _switch(made, "inspect-part").set_value(part).run()
+    _switch(made, "compare-part").set_value(part).run()
     assert not made.exception and not made.error
     return made
 
@@ -38,20 +38,22 @@ def test_areas_are_shown_worst_first_at_each_level(swept: Callable[..., Workspac
     made = _compared(
         swept("census", mechanisms=[EXCHANGE], replicates=2, measures=["small_cells", "hellinger"]), "places"
     )
-    levels, areas = (frame.value for frame in made.dataframe[:2])
+    areas, levels = (frame.value for frame in made.dataframe[:2])
     assert list(levels["level"]) == ["region", "district", "municipality"] and list(levels["areas"]) == [4, 12, 72]
     assert set(levels["of households"]) == {"0 %"}, "as many households as before live in each area"
     assert len(areas) == 72
-    changes = [
-        abs(release - original) / original
-        for original, release in zip(areas["original"], areas["release"], strict=True)
-        if original
-    ]
-    assert changes == sorted(changes, reverse=True) and changes[0] > 0, "what is counted first has changed"
+    shares = 100 * (areas["release"] - areas["original"]) / areas["residents"]
+    assert np.allclose(shares, areas["change"]), "points of residents, whose number stays"
+    assert (np.diff(areas["change"].abs()) <= 0).all() and areas["change"].iloc[0] != 0
+    far = int((areas["change"].abs() > 5).sum())
+    assert made.title[0].value.startswith(f"{far or 'None'} of 72 areas (municipality)")
+    (drawn,) = made.get("plotly_chart")
+    tiles = json.loads(drawn.proto.spec)["data"]
+    assert len(tiles) == 4 and sum(cell is not None for one in tiles for row in one["z"] for cell in row) == 72
     next(box for box in made.selectbox if str(box.key).startswith("places-count")).set_value("households").run()
-    assert (made.dataframe[1].value["change"] == 0).all()
+    assert (made.dataframe[0].value["change"] == 0).all() and "No area changes" in made.title[0].value
     next(group for group in made.button_group if str(group.key).startswith("places-level")).set_value("region").run()
-    assert not made.exception and len(made.dataframe[1].value) == 4
+    assert not made.exception and len(made.dataframe[0].value) == 4
 
 
 @pytest.mark.slow
@@ -68,7 +70,7 @@ def test_a_study_of_exchanges_alone_is_explored(swept: Callable[..., Workspace])
 @pytest.mark.slow
 def test_a_file_without_places_has_no_such_part(swept: Callable[..., Workspace]) -> None:
     made = _compared(swept("czech"), "levels")
-    assert "Places" not in [option.content for option in _switch(made, "inspect-part").proto.options]
+    assert "Places" not in [option.content for option in _switch(made, "compare-part").proto.options]
 
 
 @pytest.mark.parametrize(
