@@ -563,8 +563,8 @@ def _slide_content(slide: Any, title: str, section: Element) -> None:
         line.text = f"• {line.text or ''}"
     top, low = 1.3, 6.8
     if lines:
-        most = 0.9 if boxes else 1.7 if figures or tables else low - top
-        top += 0.1 + _fill(slide.shapes.add_textbox(0, 0, 0, 0), lines, (_LEFT, top, _ACROSS, most), 20)
+        most = 0.9 if boxes else 2.3 if figures or tables else low - top
+        top += 0.1 + _fill(slide.shapes.add_textbox(0, 0, 0, 0), lines, (_LEFT, top, _ACROSS, most), 18)
     for box in boxes:
         shape, colour = slide.shapes.add_textbox(0, 0, 0, 0), _ORANGE if len(_classes(box)) > 2 else _BLUE
         low -= _fill(shape, list(box), (_LEFT, 0, _ACROSS, 2.5), 13)
