@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import re
+import sys
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +348,60 @@ def test_paragraphs_without_words_and_lists_without_items_are_left_out(page) -> 
     made = page("<p>{{ '' }}</p><ul></ul><dl></dl><p>x</p><dl><dt>Date</dt><dd>{{ '' }}</dd></dl>")
     body = made.partition("<main>")[2]
     assert body.count("<p>") == 1 and "<ul" not in body and body.count("<dl>") == 1 and documents.BLANK in body
+
+
+WARNS = """
+import warnings
+warnings.warn("HarfBuzz-Subset will be required by future versions", category=DeprecationWarning)
+print("carefully follow the installation steps")
+
+class HTML:
+    def __init__(self, string, url_fetcher): ...
+    def write_pdf(self, pdf_variant):
+        warnings.warn("this font is not known", category=UserWarning)
+        return b"%PDF made"
+"""
+NO_PANGO = """
+print("carefully follow the installation steps")
+raise OSError("cannot load library 'libpango-1.0-0'")
+"""
+NOT_INSTALLED = "raise ModuleNotFoundError"
+
+
+@pytest.fixture
+def weasyprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Put another WeasyPrint, of these lines, in the place of the installed one."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "weasyprint"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def instead(lines: str) -> None:
+        package = tmp_path / "weasyprint"
+        package.mkdir()
+        (package / "__init__.py").write_text(lines, encoding="utf-8")
+        (package / "urls.py").write_text("def URLFetcher(allowed_protocols): ...", encoding="utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    documents.why_no_pdf.cache_clear()
+    yield instead
+    documents.why_no_pdf.cache_clear()
+    for name in ("weasyprint", "weasyprint.urls"):
+        sys.modules.pop(name, None)
+
+
+def test_what_the_library_warns_of_stops_nothing(
+    weasyprint: Callable[[str], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    weasyprint(WARNS)
+    assert documents.why_no_pdf() == "" and documents.pdf("<p>") == b"%PDF made"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("lines", "remedy"), [(NO_PANGO, "install Pango"), (NOT_INSTALLED, "pip install weasyprint")])
+def test_what_is_missing_is_said_in_one_sentence(
+    weasyprint: Callable[[str], None], capfd: pytest.CaptureFixture[str], lines: str, remedy: str
+) -> None:
+    weasyprint(lines)
+    with pytest.raises(EngineError, match=f"no PDF can be made: .*{remedy}"):
+        documents.pdf("<p>")
+    assert remedy in documents.why_no_pdf() and "\n" not in documents.why_no_pdf()
+    assert capfd.readouterr() == ("", "")
