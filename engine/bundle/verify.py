@@ -182,16 +182,17 @@ def _digests(files: Contents) -> Iterator[str]:
 
 def _local_names(files: Contents) -> Iterator[str]:
     """Names and paths of this machine; those of another one cannot be known."""
-    secrets, contact = local_names(), ""
+    secrets, allowed = local_names(), tuple[str, ...]()
     with suppress(EngineError, LookupError, TypeError):  # another check says so
-        if files.tier is Tier.BOARD:  # the contact that its papers name may be the person who made them
-            contact = read_board(files.folder).cover.contact
+        if files.tier is Tier.BOARD:  # the contact and the approver that its papers name may have made them
+            board = read_board(files.folder)
+            allowed = board.cover.contact, board.approved.by
         elif files.tier is Tier.CIRCULATING:
-            contact = str(read_copy(read_text(files.folder / CIRCULATING))["cover"]["contact"])
+            allowed = (str(read_copy(read_text(files.folder / CIRCULATING))["cover"]["contact"]),)
     for name in files.openable:
         for part in parts_of(files.folder / name):
             for secret in secrets:
-                if secret.found_in(part, contact):
+                if secret.found_in(part, *allowed):
                     yield f"'{part.where}' holds {secret.description}"
 
 

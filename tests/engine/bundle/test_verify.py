@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from engine.common.errors import EngineError
 from engine.data.io.readers import read_table
 from engine.data.microdata import RawTable
 from engine.plan import plan_from_toml
+from engine.report.findings import BOARD, read_board
 from engine.study.study import Study
 from tests.engine.household_survey import PLAN, label_of, swept, text
 
@@ -215,6 +217,22 @@ def test_the_contact_may_be_who_made_the_bundle(every: Path, monkeypatch: pytest
     assert wrong(every / "board") == []
     monkeypatch.setenv("USER", "recommended")
     assert any("holds the user's name" in text for text in wrong(every / "board"))
+
+
+def test_the_approver_of_the_plan_may_be_who_made_the_bundle(
+    every: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(every / "board", tmp_path / "board")
+    findings = read_board(tmp_path / "board")
+    named = replace(findings, approved=replace(findings.approved, by="chairperson"))
+    (tmp_path / "board" / BOARD).write_text(named.to_json())
+    write_sums(tmp_path / "board")
+    monkeypatch.setenv("USER", "chairperson")
+    assert not [text for text in wrong(tmp_path / "board") if "the user's name" in text]
+    anonymous = replace(findings, approved=replace(findings.approved, by="", departures=("chairperson",)))
+    (tmp_path / "board" / BOARD).write_text(anonymous.to_json())
+    write_sums(tmp_path / "board")
+    assert [text for text in wrong(tmp_path / "board") if "the user's name" in text]
 
 
 def test_bundles_that_do_not_belong_together(every: Path, tmp_path: Path) -> None:
