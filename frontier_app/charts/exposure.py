@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 _ROW, _FRAME = 30, 52  # pixels of a bar, and of the axis below
 
 
+def _rows(names: Sequence[str]) -> dict[str, Any]:
+    """The axis of rows from the first at the top."""
+    ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": list(names)}
+    return {"range": [len(names) - 0.5, -0.5], "fixedrange": True, "showgrid": False, "zeroline": False, **ticks}
+
+
 def fact_bars(names: Sequence[str], base: Sequence[int], added: Sequence[int], most: int, colour: int) -> Figure:
     """A bar for each fact: the records in small cells without it (``base``, grey) and those that it ``added``; the axis
     ends at ``most``."""
     from plotly.graph_objects import Figure
 
-    shown = list(names)
+    places = list(range(len(names)))
     totals = [f"{low + more:,}" for low, more in zip(base, added, strict=True)]
-    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": shown, "hoverinfo": "skip"}
+    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": places, "hoverinfo": "skip"}
     steps = [f"+{more:,}" if low and more > most / 8 else "" for low, more in zip(base, added, strict=True)]
     traces = [
         bar | {"x": list(base), "marker": {"color": QUIET, "opacity": 0.45}},
@@ -38,13 +44,13 @@ def fact_bars(names: Sequence[str], base: Sequence[int], added: Sequence[int], m
     notes = [
         {
             "x": low + more,
-            "y": name,
+            "y": place,
             "text": drawn("<b>{}</b>", words),
             "showarrow": False,
             "xanchor": "left",
             "xshift": 4,
         }
-        for low, more, name, words in zip(base, added, shown, totals, strict=True)
+        for low, more, place, words in zip(base, added, places, totals, strict=True)
     ]
     return Figure(
         {
@@ -56,7 +62,7 @@ def fact_bars(names: Sequence[str], base: Sequence[int], added: Sequence[int], m
                 "height": _ROW * len(names) + 16,
                 "margin": {"l": 10, "r": 10, "t": 6, "b": 6},
                 "xaxis": {"range": [0, 1.15 * max(1, most)], "visible": False, "fixedrange": True},
-                "yaxis": {"autorange": "reversed", "fixedrange": True, "type": "category", "showgrid": False},
+                "yaxis": _rows(names),
                 "annotations": notes,
             },
         }
@@ -75,7 +81,7 @@ def reach(rows: Sequence[tuple[str, float, float]], bound: float | None, origina
     high = [max(row[2], row[1] + most / 150) for row in rows]
     inside = [max(0.0, min(top, limit) - foot) for foot, top in zip(low, high, strict=True)]
     outside = [top - max(foot, limit) if top > limit else 0.0 for foot, top in zip(low, high, strict=True)]
-    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": names[: len(rows)], "hoverinfo": "skip"}
+    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": list(range(len(rows))), "hoverinfo": "skip"}
     traces = [
         bar | {"base": low, "x": inside, "marker": {"color": COLOURS[0]}},
         bar | {"base": [max(foot, limit) for foot in low], "x": outside, "marker": {"color": QUIET, "opacity": 0.6}},
@@ -83,7 +89,7 @@ def reach(rows: Sequence[tuple[str, float, float]], bound: float | None, origina
     if original is not None:
         diamond = {"symbol": "diamond", "size": 12, "color": INK}
         traces.append(
-            {"type": "scatter", "mode": "markers+text", "x": [original], "y": ["unprotected"]}
+            {"type": "scatter", "mode": "markers+text", "x": [original], "y": [len(rows)]}
             | {"marker": diamond, "hovertemplate": "%{x:.4g}<extra>unprotected</extra>"}
         )
         names = [*names, "unprotected"]
@@ -106,13 +112,7 @@ def reach(rows: Sequence[tuple[str, float, float]], bound: float | None, origina
                 "height": _ROW * len(names) + _FRAME + 24,
                 "margin": {"l": 10, "r": 10, "t": 24, "b": 40},
                 "xaxis": {"title": {"text": title}, "range": [0, 1.05 * most], "fixedrange": True},
-                "yaxis": {
-                    "autorange": "reversed",
-                    "fixedrange": True,
-                    "type": "category",
-                    "categoryarray": names,
-                    "showgrid": False,
-                },
+                "yaxis": _rows(names),
                 "shapes": shapes,
                 "annotations": notes,
             },

@@ -140,14 +140,13 @@ def measures(base: Plan, tag: str, analyses: list[str], wrong: InputErrors) -> l
         for place, column, kind in zip(st.columns(2), columns, KINDS, strict=True):
             for name in picked[kind]:
                 measure, had_call = MEASURES[name], first.get(name, call(name))
-                place.markdown(
-                    markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
-                    help=f"{text.measure_help(MeasureCall(measure))} Cost of one candidate: {measure.cost}.",
-                )
-                meaning_line = place.empty()
+                heading = place.empty()
                 with column:  # an error is seen while the fold is shut
                     picked_call = wrong.attempt(partial(_with_parameters, had_call, place, tag, analyses), had_call)
-                meaning_line.caption(picked_call.meaning)
+                heading.markdown(
+                    markdown("**{}** – {}", measure.title, text.DIRECTION[measure.better]),
+                    help=f"{text.measure_help(picked_call)} Cost of one candidate: {measure.cost}.",
+                )
                 chosen.append(str(picked_call))
         return _with_variants(base, chosen, calls, tag, wrong)
 

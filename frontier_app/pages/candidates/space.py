@@ -167,9 +167,8 @@ def grids(base: Plan, data: Microdata, picked: list[str], tag: str, wrong: Input
         title = markdown("**{}**{}", chosen.title, "" if usual else _grid_words(entry))
         with st.expander(title, expanded=entry is None or usual, icon=":material/tune:"):
             st.caption(
-                f"Use it when {chosen.when}. Its amount: {chosen.rate}."
+                "Several values of a parameter, separated by commas, are all tried in every combination."
                 + (" Several tables can be published together." if chosen.many_tables else "")
-                + " Several values of a parameter, separated by commas, are all tried in every combination."
             )
             if name == HOUSEHOLD_SWAP and data.units is None:
                 st.info(
@@ -209,7 +208,6 @@ def _values(
             shown = text.rates_to_percent(start) if start else ""
             typed = place.text_input(f"{label}, in percent", value=shown, key=f"par-{key}-{name}", help=tip)
             values[name] = wrong.attempt(partial(text.rates_from_percent, typed), start)
-            place.caption(parameter.meaning)
         else:
             values[name] = _parameter(label, parameter, start, place, f"{key}-{name}", tip)
     for parameter in ways:
@@ -240,7 +238,6 @@ def _parameter(
             key=f"par-{key}",
             help=tip,
         )
-        column.caption(parameter.meaning)
         return tuple(picked)
     field = column.text_area if parameter.kind == "text" and len(start) > 1 else column.text_input
     typed = field(
@@ -250,7 +247,6 @@ def _parameter(
         help=tip,
         placeholder=parameter.default or "as usual",
     )
-    column.caption(f"{parameter.meaning} – {mechanisms.legal(parameter)}")
     return mechanisms.values_from(parameter, typed)
 
 

@@ -364,10 +364,10 @@ def test_only_my_attributes_leaves_no_size_that_is_too_large() -> None:
 @pytest.mark.slow
 def test_a_measure_is_explained_with_its_own_parameter() -> None:
     made = _on_plan()
-    assert any("fewer than 3 together" in part.value for part in made.caption)
+    assert any("fewer than 3 together" in part.proto.help for part in made.markdown)
     next(box for box in made.number_input if "small_cells-n_rule" in str(box.key)).set_value(5).run()
-    assert any("fewer than 5 together" in part.value for part in made.caption)
-    assert not any("n_rule" in part.value for part in made.caption)
+    assert any("fewer than 5 together" in part.proto.help for part in made.markdown)
+    assert not any("n_rule" in part.proto.help for part in made.markdown)
 
 
 def test_several_tables_are_judged_jointly_and_the_page_says_so() -> None:
