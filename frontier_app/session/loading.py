@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.os_support import expanded, home
 from engine.data.io.stream import RecordStream
 from engine.data.microdata import RawTable
-from engine.plan import Plan, first_plan, plan_to_toml
+from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import read_codebook, with_labels
 from engine.plan.coding import with_seen
-from engine.plan.samples import open_data, open_source
+from engine.plan.samples import names, open_data, open_source
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same
@@ -158,6 +159,25 @@ def _labelled(at: Workspace, raw: RawTable) -> RawTable:
     if not at.codebook_path.exists():
         return raw
     return with_labels(raw, read_codebook(at.codebook_path))
+
+
+def last_plan() -> tuple[str, str] | None:
+    """Return the data's name and the plan's text of the last used earlier work on a file most of whose columns the open
+    one has; None where there is none.  Only for who started the server: it may be anybody's."""
+    now = state.get()
+    if not now.owner or now.raw is None or now.workspace is None:
+        return None
+    here = set(now.raw.names)
+    for at in workspace.earlier():
+        data, text = at.about["data"], at.saved_plan
+        if at.folder == now.workspace.folder or data in names() or text is None:
+            continue
+        with suppress(EngineError):
+            plan = plan_from_toml(text)
+            columns = [column for part in plan.attributes for column in part.columns]
+            if 2 * len(here.intersection(columns)) > len(columns):
+                return Path(data).name, text
+    return None
 
 
 def go_on(folder: Path) -> None:

@@ -188,11 +188,12 @@ def plan_file() -> None:
             elements.show_error("the file is not UTF-8 text, so it is no plan")
             return
 
-        def load() -> None:
-            actions.load_plan(content)
-            state.show_part(None)
+        elements.attempt(partial(_use_plan, content))
 
-        elements.attempt(load)
+
+def _use_plan(content: str) -> None:
+    actions.load_plan(content)
+    state.show_part(None)
 
 
 def codebook() -> None:
@@ -299,13 +300,21 @@ def opened() -> None:
 
 
 def _take_back() -> None:
-    """The last decision, and the way back."""
+    """The last decision and the way back; before the first, the last plan of a file like this one."""
     done = state.get().actions
     if done:
         st.caption(markdown(":material/check: Done: {}.", done[0].done), width="content")
         if st.button("Take back", icon=":material/undo:", key="undo", type="tertiary"):
             actions.take_back()
             st.rerun()
+        return
+    at = state.get().workspace
+    if at is None or at.studies or at.about["data"] in names():
+        return
+    if last := state.get().memo.get("last plan", at.folder, loading.last_plan):
+        name, plan_text = last
+        if st.button(f"Use the plan of {name}", icon=":material/history:", key="last-plan", type="tertiary"):
+            elements.attempt(partial(_use_plan, plan_text))
 
 
 def _parts(plan: Plan) -> tuple[str, str | None, bool, bool]:

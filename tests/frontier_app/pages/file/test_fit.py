@@ -13,7 +13,7 @@ from engine.data.io.readers import read_table
 from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
 from frontier_app.pages.file import columns
 from tests.frontier_app.conftest import to_page
-from tests.frontier_app.elements import press
+from tests.frontier_app.elements import has_button, press
 from tests.frontier_app.file_page import answer, asked, next_may_be_opened, open_file, plan_of
 
 ROWS = [("fm"[i % 2], str(1 + i % 3), f"n{i % 4}", "xy"[i % 7 % 2]) for i in range(120)]
@@ -161,3 +161,15 @@ def test_a_plan_written_by_hand_asks_for_a_decision_on_what_its_patterns_cover(
     made = answer(made, monkeypatch, dict.fromkeys(asked(made), "Carry it"))
     assert not made.exception and {"region", "pet", "job"} <= set(plan_of(made).data.carry)
     assert not any("only a pattern" in row[-1] for row in asked(made).values())
+
+
+def test_the_last_plan_of_a_file_with_the_same_columns_is_offered(tmp_path: Path, last_plan: Plan) -> None:
+    before = opened(tmp_path, replace(last_plan, keys=("sex",)))
+    assert not has_button(before, "last-plan"), "there is none before"
+    made = open_file(write(tmp_path / "next.csv", "sex,job,note,region", ROWS))
+    (button,) = [button for button in made.button if button.key == "last-plan"]
+    assert button.label == "Use the plan of new.csv"
+    made = press(made, "last-plan")
+    assert plan_of(made).keys == ("sex",) and not has_button(made, "last-plan")
+    other = open_file(write(tmp_path / "other.csv", "a,b", [(row[0], row[1]) for row in ROWS]))
+    assert not has_button(other, "last-plan")
