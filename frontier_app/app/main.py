@@ -68,11 +68,15 @@ label:is([data-testid="stRadioOption"], [data-testid="stCheckbox"] *):has(:focus
 }
 /* In a narrow one the map and the card stand below each other, and so do the controls above them. */
 @media (max-width: 1000px) {
-  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"] :is(.st-key-card, .st-key-look-risk, .st-key-wide)) {
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"] :is(.st-key-card, .st-key-look-risk, .st-key-wide,
+    .st-key-find-by-keys, .st-key-found-by-keys, .st-key-places-tiles, [class*="st-key-places-level"])) {
     flex-wrap: wrap;
     > [data-testid="stColumn"] {min-width: 45%;}
-    > [data-testid="stColumn"]:has(.st-key-card, .st-key-wide, [class*="st-key-tall-"]) {min-width: 100%;}
+    > [data-testid="stColumn"]:has(.st-key-card, .st-key-wide, [class*="st-key-tall-"], .st-key-places-tiles) {
+      min-width: 100%;
+    }
   }
+  .st-key-glossary {top: 3.1rem; right: 1.4rem;}
 }
 /* Words that have no room in one line take two; none is cut off. */
 :is([data-testid="stCheckbox"] label, [data-testid="stMetricLabel"], [data-testid="stButton"] button) :is(div, p) {

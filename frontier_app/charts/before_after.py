@@ -172,6 +172,37 @@ def runs(swept: np.ndarray, fresh: np.ndarray, released: float, original: float,
     )
 
 
+def intruder_curve(found: Sequence[tuple[int, int, int]]) -> Figure:
+    """Records that stand out by the number of keys known (first of each): in the unprotected file, and unaltered ones
+    in the release."""
+    known = [str(n) for n, _, _ in found]
+    rows = (("unprotected", 1, QUIET, "circle"), ("released, unaltered", 2, COLOURS[1], "diamond"))
+    traces = [
+        _points(
+            known,
+            [each[k] for each in found],
+            name,
+            colour,
+            symbol,
+            text=[f"{each[k]:,}" for each in found],
+            textposition="top center",
+            line={"width": 2, "color": colour},
+            cliponaxis=False,
+            hovertemplate="%{x} keys: %{y:,}<extra></extra>",
+        )
+        | {"mode": "lines+markers+text"}
+        for name, k, colour, symbol in rows
+    ]
+    top = max((small for _, small, _ in found), default=1) or 1
+    return _figure(
+        traces,
+        280,
+        legend={**_LEGEND, "y": 1.05},
+        xaxis={"title": {"text": "keys that the intruder knows"}, "type": "category"},
+        yaxis={"range": [0, 1.15 * top], "tickformat": ",", "nticks": 5},
+    )
+
+
 def _stacked(values: np.ndarray) -> np.ndarray:
     """The height at which to draw each of several values so that equal ones lie above each other, 0 to 0.45."""
     values = np.asarray(values, float)

@@ -32,7 +32,7 @@ def page() -> None:
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:
-    head, bar = st.columns([5, 1], vertical_alignment="bottom")
+    head, bar = st.columns([3, 1], vertical_alignment="bottom")
     with bar:
         elements.go("decide", "Next: recommend one", stretch=True)
     places = {"places": "Places"} if before_after.places_at_hand(study) else {}

@@ -15,10 +15,18 @@ from engine.decision.statements import words
 from engine.decision.states import DecisionStatus, decision_status
 from engine.decision.verdict_log import logged_verdict
 from engine.measures.verdict import Verdict, verdict_of
+from engine.models.record_release import RecordRelease
+from engine.plan.coding import N_RULE
+from engine.release.records import ReleasedTable
+from engine.release.scenarios import Choice
+from engine.report.describe import remade
+from engine.report.other_keys import altered_in, key_set, with_left, worst_few
 from engine.report.parameters import released_with
+from engine.report.recognised_facts import KeySet
 from engine.study.study import Study
+from frontier_app.charts.before_after import intruder_curve
 from frontier_app.session import actions, jobs, state
-from frontier_app.widgets import candidate_card, elements, workflow
+from frontier_app.widgets import candidate_card, elements, small_cells, workflow
 from frontier_app.wording import plan_words, text
 from frontier_app.wording.markup import bullets, markdown
 
@@ -63,11 +71,22 @@ _SHOWN = 5  # exports that are listed
 _LONG = 8  # files of a bundle that are named
 
 
+_TITLES = {
+    "none": "No release is recommended yet",
+    "withheld": "Nothing is released",
+    "draft": "Bundles for inside can be written, none for the public yet",
+    "submitted": "The board can be given its bundle, the public none yet",
+    "returned": "The board returned the release: no public bundle can be written",
+    "approved": "The public bundle can be written",
+    "released": "The release is published",
+}
+
+
 def page() -> None:
     """For whom, in which formats; what was written, and where it lies."""
-    st.title("Export", anchor=False)
     path = actions.own_study()
     if path is None:
+        st.title(_TITLES["none"], anchor=False)
         elements.empty_page(
             "There is nothing to export yet: a release is chosen among the candidates of a study.",
             *elements.first_step(),
@@ -76,13 +95,23 @@ def page() -> None:
     try:
         with Study.open(path) as study:
             status = decision_status(study)
-            if status.choice is None:
+            at, choice = state.get().workspace, status.choice
+            written = at is not None and choice is not None and jobs.has_public(at, choice.label)
+            done = written and status.state == "approved"
+            st.title("The public bundle is written" if done else _TITLES[status.state], anchor=False)
+            if choice is None:
                 _nothing(status)
             else:
-                workflow.state_box(study, status)
-                _readers()
-                _ask(study, status)
+                left, right = st.columns([3, 2], gap="large")
+                with left:
+                    workflow.state_box(study, status)
+                    _ask(study, status)
+                with right:
+                    _found(study, choice)
             _written(status, study)
+            if choice is not None:
+                with st.expander("Who gets what", icon=":material/group:"):
+                    _readers()
     except EngineError as error:
         elements.show_error(error)
 
@@ -92,28 +121,61 @@ def _nothing(status: DecisionStatus) -> None:
     if status.state == "withheld":
         elements.empty_page(
             f"The decision is to release nothing, so there is nothing to export. Reason given: {status.why}",
-            "recommend",
+            "decide",
             "See the decision",
         )
     else:
         elements.empty_page(
             f"{status.words} Only a recommended release can be exported; record a recommendation first.",
-            "recommend",
+            "decide",
             "Recommend a release",
         )
 
 
 def _readers() -> None:
-    st.subheader("Who gets what", anchor=False)
     rows = [(name, whom, holds) for name, whom, holds in list(_TIERS.values())[:4]]
     st.html(candidate_card.listing(("Bundle", "For", "Holds"), rows, "What each bundle holds and for whom"))
+
+
+def _found(study: Study, choice: Choice) -> None:
+    """What an intruder finds who knows more and more of the keys, as a curve; of a large file on demand."""
+    raw, keys, memo = state.get().raw, study.plan.keys, state.get().memo
+    if raw is None or raw.streamed is not None or not 2 < len(keys) <= small_cells.MOST_KEYS:
+        return
+    which = (str(study.path), choice.label, choice.replicate)
+    small = raw.n_records * len(study.plan.attributes) <= small_cells.AT_ONCE
+    place = st.empty()
+    if not (small or memo.peek("found-by-keys", which) is not None):
+        if not place.button("What would an intruder find?", key="find-by-keys"):
+            return
+        place.empty()
+
+    def sets() -> list[KeySet]:
+        release = memo.get("remade", which, lambda: remade(study, raw, choice.label, choice.replicate))
+        records = RecordRelease(ReleasedTable(release.data), release.tables, study.plan, release.spec)
+        every = key_set(release.data.table, keys, altered_in(records), N_RULE)
+        few = worst_few(records, keys, N_RULE)
+        return sorted(with_left(records, [*few, every], keys, N_RULE), key=lambda each: len(each.keys))
+
+    with st.spinner("Looking for people who stand out…"):
+        found = memo.get("found-by-keys", which, sets)
+    most = found[-1]
+    st.markdown(
+        markdown("**{:,} unaltered records stand out on all {} keys, {:,} before**", most.left, len(keys), most.small)
+    )
+    elements.chart(
+        intruder_curve([(len(each.keys), each.small, each.left or 0) for each in found]),
+        "found-by-keys",
+        "Records in small cells by the number of keys that an intruder knows: "
+        + "; ".join(f"{len(each.keys)} keys: {each.small:,} before, {each.left:,} after" for each in found),
+    )
+    st.caption(f"Records that fewer than {N_RULE} share, on the keys that expose most of each number of keys.")
 
 
 # -- asking for one --------------------------------------------------------------------------------------------------
 
 
 def _ask(study: Study, status: DecisionStatus) -> None:
-    st.subheader("Write a bundle", anchor=False)
     now = state.get()
     choice = status.choice
     assert choice is not None

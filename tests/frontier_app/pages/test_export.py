@@ -77,9 +77,22 @@ def test_without_a_recommendation_the_page_leads_to_one(swept: Callable[..., Wor
     at = swept()
     made = opened(at)
     assert not made.exception and "Nothing has been recommended yet" in words(made)
+    assert leads_to(made, "decide") and made.title[0].value == "No release is recommended yet"
     with Study.open(at.folder / "study-1.study") as study:
         decide(study, "withheld", "Board", why="no")
     assert "decision is to release nothing" in words(opened(at))
+
+
+def test_what_an_intruder_finds_is_a_curve_over_the_keys_known(at: Workspace):
+    made = opened(at)
+    assert not made.exception and made.title[0].value.startswith("Bundles for inside can be written")
+    before, after = (trace for trace in json.loads(made.get("plotly_chart")[0].proto.spec)["data"])
+    with Study.open(at.folder / "study-1.study") as study:
+        n = len(study.plan.keys)
+    assert before["x"] == after["x"] and before["x"][-1] == str(n) and before["x"][0] == "2"
+    assert all(left <= small for left, small in zip(after["y"], before["y"], strict=True))
+    assert before["y"] == sorted(before["y"]), "who knows more finds more"
+    assert f"stand out on all {n} keys" in words(made)
 
 
 def tier_of(made: AppTest):
