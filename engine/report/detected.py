@@ -141,7 +141,7 @@ def detected(realisation: Remade, plan: Plan) -> Detected:
     original = ReleasedTable(realisation.data)
     release = RecordRelease(original, realisation.tables[:1], plan, realisation.spec)
     shape, units, several = realisation.data.domain.shape, units_found(release), compared(realisation.tables)
-    outright = named(release, release.tables[0], range(len(shape))).found.told_outright
+    outright = (units or named(release, release.tables[0], range(len(shape))).found).told_outright
     found = replace(_by_method(release), units=units, by_comparison=None if several is None else several.verdict)
     n_counts = (sum(shape) ** 2 - sum(size**2 for size in shape)) // 2
     why = "" if found.altered else "no record has another value of an attribute"

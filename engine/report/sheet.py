@@ -271,7 +271,10 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
         clear = {"safer": row.risk_clear, "more useful": row.utility_clear}.get(kind, True)
         elsewhere = further_name(findings) if kind == "same" and further else ""
         why = statement("neighbour", side=kind, further=elsewhere, clear=clear)
-    attacked = _attacked(findings, row)
+    attacked = lettered(findings, row.letter).attacked if findings.sheet else None
+    if row.recommended and findings.extent:
+        failed = tuple(check for check in findings.checks if check.holds is False)
+        attacked = Attacked(findings.extent.verdict, failed)
     verdict = attacked.verdict if attacked and attacked.verdict.named else None
     return Choice(
         letter=row.letter,
@@ -290,14 +293,6 @@ def _choice(findings: Findings, row: CandidateRow, own: CandidateRow, kind: str)
             statement("fails", check=check.name, areas=check.found.values.get("areas", 0)) for check in attacked.failed
         ),
     )
-
-
-def _attacked(findings: Findings, row: CandidateRow) -> Attacked | None:
-    """The attack on the run of a candidate that would be released, and the checks that this run fails."""
-    if not row.recommended:
-        return lettered(findings, row.letter).attacked if findings.sheet else None
-    failed = tuple(check for check in findings.checks if check.holds is False)
-    return Attacked(findings.extent.verdict, failed) if findings.extent else None
 
 
 def further_name(findings: Findings) -> str:

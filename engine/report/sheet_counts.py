@@ -14,7 +14,6 @@ from engine.decision.bounds import title_of
 from engine.decision.comparison import differences
 from engine.decision.states import meant_run
 from engine.mechanisms import amount, mechanism
-from engine.mechanisms.base import Mechanism
 from engine.models.record_release import RecordRelease
 from engine.plan.households import places_of
 from engine.release.parameter import Parameter
@@ -241,7 +240,8 @@ def settings_of(spec: ReleaseSpec) -> list[tuple[str, str]]:
     rows = [("Method", method.title)]
     for name, value in method.settings(spec):
         parameter = known.get(name)
-        rows.append((_title(method, name, parameter), _value(method, name, value, parameter)))
+        label = (parameter and parameter.label) or name.replace("_", " ").capitalize()
+        rows.append((_TITLES.get((method.name, name), label), _value(method.name, name, value, parameter)))
     return rows
 
 
@@ -273,14 +273,9 @@ _VALUES = {
 }
 
 
-def _title(method: Mechanism, name: str, parameter: Parameter | None) -> str:
-    label = parameter.label if parameter else ""
-    return _TITLES.get((method.name, name), label or name.replace("_", " ").capitalize())
-
-
-def _value(method: Mechanism, name: str, value: str, parameter: Parameter | None) -> str:
-    if (method.name, name, value) in _VALUES:
-        return _VALUES[method.name, name, value]
+def _value(method: str, name: str, value: str, parameter: Parameter | None) -> str:
+    if (method, name, value) in _VALUES:
+        return _VALUES[method, name, value]
     if parameter and parameter.counts and parameter.counts.kind == "share":
         try:
             return percent(str(Decimal(value)))
