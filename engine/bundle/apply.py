@@ -198,15 +198,16 @@ def _read_map(path: Path, by: Matched = "id") -> dict[str, Any]:
             f"{by} column in [data] of the plan and export again"
         )
     indices = [name for name in table.column_names if name == ROW or name.startswith(FROM)]
-    kinds = {old: (pa.types.is_string, pa.types.is_large_string), **dict.fromkeys(indices, (pa.types.is_integer,))}
-    kinds[ROW] = kinds[new] = (pa.types.is_integer,)
-    if len(set(table.column_names)) < table.num_columns or not set(kinds) <= set(table.column_names):
+    numbers = {new, ROW, *indices}
+    is_sound = (
+        len(set(table.column_names)) == table.num_columns
+        and numbers <= {*table.column_names}
+        and (pa.types.is_string(table[old].type) or pa.types.is_large_string(table[old].type))
+        and all(pa.types.is_integer(table[name].type) and not table[name].null_count for name in numbers)
+    )
+    if not is_sound:
         raise damaged
-    if not all(any(fits(table[name].type) for fits in allowed) for name, allowed in kinds.items()):
-        raise damaged
-    if any(table[name].null_count for name in (new, *indices)):
-        raise damaged
-    pairs = {name: table[name].to_pylist() if name == old else table[name].to_numpy() for name in kinds}
+    pairs = {old: table[old].to_pylist()} | {name: table[name].to_numpy() for name in numbers}
     if any(((pairs[name] < 0) | (pairs[name] >= table.num_rows)).any() for name in indices):
         raise damaged
     pairs[OLD], pairs[NEW] = pairs.pop(old), pairs.pop(new)
