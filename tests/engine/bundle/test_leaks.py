@@ -130,6 +130,11 @@ def test_a_path_is_found_however_it_is_escaped(tmp_path: Path, write) -> None:
     assert found(path, Secret("a path", forms_of_text(name)))
 
 
+def test_a_path_is_searched_by_the_highest_of_its_folders_that_is_long_enough() -> None:
+    (secret,) = leaks._secrets_of_path(Path("/home/abcdefgh/secret/a.study"))
+    assert b"/home/abcdefgh" in secret.forms
+
+
 @pytest.mark.slow
 def test_values_names_and_labels_of_data_files_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
