@@ -21,15 +21,16 @@ from engine.bundle.source import ExportSource, StreamedSource
 from engine.common.output import Report
 from engine.common.raw_values import as_text
 from engine.common.streams import STREAM_VERSION
-from engine.common.wording import as_cells, printable
+from engine.common.wording import printable
 from engine.data.io.labelled_writers import load_scripts
-from engine.data.io.writers import write_csv, write_parquet
+from engine.data.io.writers import write_parquet
 from engine.data.microdata import RawTable
 from engine.frontier.summary import summarise
 from engine.mechanisms import amount
 from engine.models.record_release import numeric_columns
 from engine.plan import plan_to_toml
 from engine.release.scenarios import RunStatus
+from engine.report.candidate_table import as_csv
 from engine.report.facts import Publish
 from engine.report.public_wording import methods_paragraph
 from engine.report.template import html_of
@@ -249,26 +250,24 @@ def _write_map(source: ExportSource, folder: Path) -> None:
 
 def _write_candidates(study: Study, folder: Path) -> None:
     """Every candidate, dominated ones too: what it is, its runs, means and standard errors."""
-    import pyarrow as pa
-
     summary = summarise(study.runs.results(), [call.measure for call in study.measures], len(study.scenarios))
-    scenarios = list(study.scenarios)
-    columns: dict[str, pa.Array] = {
-        "id": pa.array([s.label for s in scenarios]),
-        "mechanism": pa.array([s.spec.mechanism for s in scenarios]),
-        "rate": pa.array([s.spec.rate for s in scenarios]),
-        "amount": pa.array([str(amount(s.spec)) for s in scenarios]),
-        "rule": pa.array([s.spec.rule for s in scenarios]),
-        "spec": pa.array([s.spec.text for s in scenarios]),
-        "replicates": pa.array(summary.counted),
-        "failed": pa.array(summary.failed),
-        "records_changed": pa.array(summary.changed, from_pandas=True),
-    }
-    counted = with_units([{"id": s.label} for s in scenarios], study)
-    for name in unit_columns(list(columns), study):
-        if name not in columns:
-            columns[name] = pa.array([row[name] for row in counted], pa.float64())
-    for k, call in enumerate(study.measures):
-        columns[str(call)] = pa.array(summary.mean[:, k], from_pandas=True)
-        columns[f"{call}_se"] = pa.array(summary.se[:, k], from_pandas=True)
-    write_csv(folder / "candidates.csv", as_cells(columns))
+    names = ["records_changed", *(name for call in study.measures for name in (str(call), f"{call}_se"))]
+    means = np.stack([summary.mean, summary.se], axis=2).reshape(len(study.scenarios), -1)
+    figures = np.column_stack([summary.changed, means])
+    cells = np.where(np.isnan(figures), np.array(None), figures).tolist()
+    rows = [
+        {
+            "id": scenario.label,
+            "mechanism": scenario.spec.mechanism,
+            "rate": scenario.spec.rate,
+            "amount": str(amount(scenario.spec)),
+            "rule": scenario.spec.rule,
+            "spec": scenario.spec.text,
+            "replicates": int(summary.counted[i]),
+            "failed": int(summary.failed[i]),
+            **dict(zip(names, cells[i], strict=True)),
+        }
+        for i, scenario in enumerate(study.scenarios)
+    ]
+    text = as_csv(with_units(rows, study), unit_columns([*rows[0]], study))
+    (folder / "candidates.csv").write_text(text, encoding="utf-8", newline="\n")

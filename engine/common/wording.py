@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from unicodedata import category
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 
 def first_twice(names: Iterable[str]) -> str | None:
@@ -169,18 +169,6 @@ def as_cell(text: str) -> str:
     """A text as a cell of CSV that no spreadsheet program computes: an apostrophe before what may be a formula, and
     what would steer a terminal or turn the direction of writing written out."""
     return f"'{printable(text)}" if may_be_formula(text) else printable(text)
-
-
-def as_cells(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Columns whose names and texts are :func:`as_cell`; numbers stay as they are."""
-    import pyarrow as pa
-
-    return {
-        as_cell(name): pa.array([None if text is None else as_cell(text) for text in values.to_pylist()], values.type)
-        if pa.types.is_string(values.type)
-        else values
-        for name, values in columns.items()
-    }
 
 
 def _is_a_number(text: str) -> bool:
