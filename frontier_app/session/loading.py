@@ -15,6 +15,7 @@ from engine.plan import Plan, first_plan, plan_from_toml, plan_to_toml
 from engine.plan.codebook import read_codebook, with_labels
 from engine.plan.coding import with_seen
 from engine.plan.samples import names, open_data, open_source
+from engine.report.findings import read_board
 from engine.study.keys import key_path, read_key
 from engine.study.study import Study
 from engine.sweeps.sweep import check_same
@@ -187,6 +188,19 @@ def go_on(folder: Path) -> None:
     at = workspace.reopened(folder)
     workspace.own(at.token)
     open_workspace(at)
+
+
+def open_study(text: str) -> None:
+    """Open a study, or a board bundle, where it lies.  Only for who started the server."""
+    path = _own_path(text)
+    if path.is_dir() or path.suffix == ".json":
+        read_board(path)
+        at = workspace.link_board(path)
+    else:
+        with Study.open(path) as study:
+            source = str(study.about["source"])
+        at = workspace.link(path, source if source in names() else None)
+    go_on(at.folder)
 
 
 def add_sample(name: str) -> None:

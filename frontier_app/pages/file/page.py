@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -33,32 +33,46 @@ _MOST = 30  # earlier work that is listed; the folder of a person who tries much
 
 def start() -> None:
     """The first page."""
-    st.title("How much swapping, of what?", anchor=False)
-    st.markdown(
-        markdown(
-            "Data swapping protects people by exchanging some answers between records. This tool tries many ways to do"
-            " it, measures for each how exposed people remain and how useful the data stay, and shows the ones worth"
-            " choosing among: the **risk–utility frontier**. You choose one, say why, and export it."
+    words, picture = st.columns([3, 1], gap="large", vertical_alignment="center")
+    with words:
+        st.title("How much swapping, of what?", anchor=False)
+        st.markdown(
+            markdown(
+                "Many ways of swapping are tried. The **risk–utility frontier** shows those worth choosing among. You"
+                " choose one, say why, and export it."
+            )
         )
-    )
-    elements.offer()
+        elements.offer()
+    picture.image(_PICTURE, width="stretch", alt=_ALT)
+    sample, file, study = st.columns(3, gap="medium")
+    with sample.container(border=True, height="stretch"):
+        st.subheader("A sample", anchor=False)
+        for one in sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here)):
+            _sample(one)
+    with file.container(border=True, height="stretch"):
+        st.subheader("Your file", anchor=False, help=f"{_KINDS}; one row per record.")
+        _path(loading.open_path)
+        _upload(loading.open_upload)
+    with study.container(border=True, height="stretch"):
+        st.subheader("A study or a bundle", anchor=False)
+        _study()
     if state.get().owner and (known := workspace.earlier()):
         _earlier(known)
-    st.subheader("Start with a sample", anchor=False)
-    samples = sorted(describe(), key=lambda sample: (sample.name != _FIRST, not sample.here))
-    for column, sample in zip(st.columns(len(samples)), samples, strict=True):
-        with column.container(border=True, height="stretch"):
-            _sample(sample)
-    st.subheader("Or open your own file", anchor=False)
-    upload, path = st.columns(2, gap="large")
-    with upload:
-        _upload(loading.open_upload)
-    with path:
-        _path(loading.open_path)
-    st.caption(
-        f"{_KINDS}; one row per record. Labels and codes that mean missing are kept. A codebook can be added once the"
-        " file is open."
-    )
+
+
+_ALT = "A map: utility to the right, risk upwards, a limit, and candidates on the frontier, one of which is chosen"
+_PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 150" fill="none" stroke="#77818C">
+<rect x="30" y="70" width="280" height="56" fill="#0072B2" fill-opacity=".12" stroke="none"/>
+<path d="M30 8v118h280" stroke-opacity=".5"/><path d="M30 70h280" stroke="#D55E00" stroke-dasharray="5 4"/>
+<path d="M48 118l40-6 44-10 40-18 44-26 46-34" stroke="#0072B2" stroke-width="2"/>
+<g fill="#77818C" stroke="none"><circle cx="70" cy="92" r="4"/><circle cx="104" cy="74" r="4"/>
+<circle cx="140" cy="52" r="4"/><circle cx="92" cy="44" r="4"/><circle cx="188" cy="38" r="4"/></g>
+<g fill="#0072B2" stroke="none"><circle cx="48" cy="118" r="5"/><circle cx="88" cy="112" r="5"/>
+<circle cx="132" cy="102" r="5"/><circle cx="216" cy="58" r="5"/><circle cx="262" cy="24" r="5"/>
+<path d="M172 72l4 8 9 1-7 6 2 9-8-5-8 5 2-9-7-6 9-1z"/></g>
+<g fill="#77818C" font-family="sans-serif" stroke="none" font-size="11">
+<text x="262" y="142">utility</text><text x="36" y="18">risk</text>
+<text x="284" y="66">limit</text></g></svg>"""
 
 
 def _earlier(known: Sequence[Workspace]) -> None:
@@ -85,17 +99,37 @@ def _cards(row: Sequence[Workspace]) -> None:
 
 
 def _sample(sample: Sample) -> None:
-    st.markdown(markdown("**{}** :gray-badge[synthetic]" if sample.synthetic else "**{}**", sample.name))
-    st.caption(f"{upper_first(sample.about)}. {sample.n_records:,} records, {sample.n_attributes} attributes.")
+    """A button that opens a sample; of one that is not here, how it is added."""
+    about = f"{upper_first(sample.about)}. {sample.n_records:,} records, {sample.n_attributes} attributes."
+    if sample.synthetic:
+        about += " Synthetic."
     if not sample.here:
-        st.caption(markdown("The command *frontier datasets add {}* adds it.", sample.name))
-    elif st.button(
-        f"Open {sample.name}",
-        type="primary" if sample.name == _FIRST else "secondary",
-        key=f"open-{sample.name}",
-    ):
+        st.caption(markdown("The command *frontier datasets add {}* adds it.", sample.name), help=about)
+        return
+    row = st.container(horizontal=True, vertical_alignment="center")
+    kind: Literal["primary", "secondary"] = "primary" if sample.name == _FIRST else "secondary"
+    asked = row.button(f"Open {sample.name}", type=kind, key=f"open-{sample.name}", help=about)
+    row.caption(f"{sample.n_records:,} records", width="content")
+    if asked:
         with st.spinner("Opening…"):
             elements.attempt(lambda: loading.open_sample(sample.name))
+
+
+def _study() -> None:
+    """Open a study or a board bundle by its path."""
+    if not state.get().owner:
+        st.caption(markdown("It is opened at the address that *frontier app* printed."))
+        return
+    with st.form("open-study-form", border=False):
+        typed = st.text_input(
+            "Where it lies on this machine",
+            key="open-study-text",
+            placeholder="/data/survey.study",
+            help="The whole path of a .study file, or of the folder of a board bundle.",
+        )
+        asked = st.form_submit_button("Open it", key="open-study", icon=":material/folder_open:")
+    if asked:
+        elements.attempt(partial(loading.open_study, typed))
 
 
 def data_of_study() -> None:

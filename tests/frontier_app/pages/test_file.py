@@ -207,3 +207,17 @@ def test_a_study_takes_the_data_that_it_was_made_on_and_no_other(
     press(made, "add-sample")
     assert not made.exception and not made.error and at.about["data"] == "czech"
     assert "czech · 1,841 records" in words_of(made)
+
+
+def test_a_study_is_opened_from_the_first_page(swept: Callable[..., Workspace]) -> None:
+    path = swept().folder / "study-1.study"
+    made = start()
+    made.text_input(key="open-study-text").set_value(str(path))
+    press(made, "open-study")
+    assert not made.exception and not made.error and workspace_of(made).study == path
+    assert "czech · 1,841 records" in words_of(made)
+    made = start()
+    made.text_input(key="open-study-text").set_value(str(path.parent / "none.study"))
+    press(made, "open-study")
+    assert "none.study" in made.error[0].value and made.session_state["frontier"].workspace is None
+    assert not any(box.key == "open-study-text" for box in start(owner=False).text_input)
