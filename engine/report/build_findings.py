@@ -178,13 +178,14 @@ def _approved(context: ReportContext) -> Approved:
     risk, utility_measure = view.measures[view.risk], view.measures[view.utility]
     rule = in_words("rule", plan, risk, utility_measure, late)
     sentences = [change_text(each.entry, each.words, context.redact) for each in departures(plan).values()]
-    if plan.lock and context.is_off_rule:
+    is_off_rule = context.choice is not None and context.choice.record.get("planned") is False
+    if plan.lock and is_off_rule:
         sentences.append("The selection rule: the recommended candidate is not the one that it picks.")
     return Approved(
         number=plan.lock.number if plan.lock else "",
         at=plan.lock.at[:10] if plan.lock else "",
         by=context.redact(plan.lock.by) if plan.lock else "",
-        rule=f"{rule}; it does not pick the recommended candidate" if context.is_off_rule else rule,
+        rule=f"{rule}; it does not pick the recommended candidate" if is_off_rule else rule,
         parameters=parameters(plan, risk, utility_measure, f"{len(view.scenarios):,}", late),
         departures=tuple(sentences),
         log=history(context.study, context.redact, context),

@@ -74,11 +74,6 @@ class ReportContext:
         """All letters: the neighbours along the frontier, then others that meet the bound."""
         return {**self.letters, **self.also_within}
 
-    @property
-    def is_off_rule(self) -> bool:
-        """Whether the plan has a rule and the choice is not what it picked."""
-        return self.choice is not None and self.choice.record.get("planned") is False
-
     @cached_property
     def run(self) -> ReleasedRun | None:
         """The run to be released among its siblings; None without a choice."""
@@ -146,10 +141,7 @@ def recommendation(context: ReportContext) -> Recommendation:
     # as they are today: what was true when the choice was made may have been mended since, by fresh runs for one
     found = gate_now(context.study, choice, context.view.allow_partial)
     cautions = [each for each in found if each.severity != "obstacle" and each.kind != "limit_set_late"]
-    despite = ""
-    for entry in entries(context.study):
-        if entry.event in ("chosen", "submitted"):
-            despite = str(entry.detail.get("despite", ""))
+    last = next((each for each in reversed(entries(context.study)) if each.event in ("chosen", "submitted")), None)
     recorded = choice.record.get("others", [])
     return Recommendation(
         letter=context.letter,
@@ -160,7 +152,7 @@ def recommendation(context: ReportContext) -> Recommendation:
         alternatives=tuple(each for other in recorded for each in _considered(context, other, len(recorded))),
         run=context.run,
         obstacles=tuple(of_severity(found, "obstacle")),
-        despite=context.redact(despite),
+        despite=context.redact(str(last.detail.get("despite", ""))) if last else "",
         key_fixed=commitment_of(context.study) is not None,
         by_utility=choice.record.get("bound") is not None,
     )

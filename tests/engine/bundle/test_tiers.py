@@ -215,7 +215,7 @@ def test_another_release_of_the_same_data_is_warned_of(home: tuple[Path, RawTabl
     ("change", "words"),
     [
         ("publish", "the words for the public were changed after"),
-        ("include", "what is released with the file was changed after the board had approved"),
+        ("include", "what is released with the file was changed after the recommendation was approved"),
         ("deviation", "the plan departed from the approved one"),
     ],
 )
