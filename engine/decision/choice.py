@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from engine.common.errors import Remedy, UsageError
-from engine.common.wording import lower_first
-from engine.decision.bounds import figure_words, title_of
+from engine.decision.bounds import figure_words, in_words
 from engine.decision.gate import ReleasedRun, figure_or_none, gate, released_run
-from engine.decision.statements import Statement, percent
+from engine.decision.statements import Statement
 from engine.frontier.choosing import FEWEST_RUNS
 from engine.frontier.risk_utility_map import RiskUtilityMap, check_realisation, refuse_void
 from engine.frontier.summary import summarise
@@ -93,7 +92,10 @@ def pick(
         if others:
             labels = " and ".join(view.scenarios[i].label for i in (index, *others))
             raise UsageError(f"at slope {slope:g} {labels} are equally good; choose one of them", Remedy.CANDIDATE)
-        rule = _rule_words(view, max_risk, slope)
+        call, single = view.measures[view.risk], view.single_runs
+        limit = None if max_risk is None else figure_words(call, max_risk)
+        share = None if single is None else single.probability
+        rule = in_words("picked", call, view.measures[view.utility], limit, slope, share)
     replicate = realisation_of(
         study, study.runs.of([index]), index, view.risk, bound=max_risk, allow_partial=view.allow_partial
     )
@@ -104,22 +106,6 @@ def pick(
             "plan before the sweep."
         )
     return Pick(index, replicate, rule, max_risk, slope)
-
-
-def _rule_words(view: RiskUtilityMap, bound: float | None, slope: float | None) -> str:
-    """The rule of a bound in words, on what it is, and what it is on; or that of a straight trade-off, which measures
-    it is about."""
-    call = view.measures[view.risk]
-    if bound is None:
-        utility = lower_first(title_of(view.measures[view.utility]))
-        return f"best on the straight line of slope {slope:g} between {lower_first(title_of(call))} and {utility}"
-    title = call.measure.title.lower()
-    within = f"{title} of at most {figure_words(call, bound)}"
-    if view.single_runs is None:
-        return f"most useful with a mean {within}"
-    is_plural = title.split(" ")[-1].endswith("s") and not title.endswith("ss")
-    article = "" if is_plural else "an " if title[0] in "aeiou" else "a "
-    return f"most useful with {article}{within} in at least {percent(view.single_runs.probability)} of single runs"
 
 
 def choose(

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.common.wording import upper_first
+from engine.decision.bounds import in_words
 from engine.decision.statements import Statement, sentences, statement
 from engine.study.decision_log import ENTRY, LoggedChange, entries
-from engine.study.ledger import BoundOrigin, bound_origin, decision_words, ledger_of
+from engine.study.ledger import bound_origin, decision_words, ledger_of
 
 if TYPE_CHECKING:
     from engine.report.context import ReportContext
@@ -25,22 +26,6 @@ _AT_BEGINNING = {"plan", "locked", "deviation"}
 """Entries that a sweep makes before it draws anything."""
 _MOMENTS = 2.0  # seconds in which it makes them
 _SHOWN = 3  # earlier studies that are told one by one
-_TOLD = {
-    "keys": "keys",
-    "swap": "attributes that may be exchanged",
-    "analyse": "attributes that users tabulate",
-    "decision.max_risk": "limit on risk",
-    "decision.slope": "trade-off",
-    "decision.risk": "risk measure",
-    "decision.utility": "utility measure",
-}
-"""Titles of entries of a plan that a board knows by other names."""
-_LATE: dict[BoundOrigin, str] = {
-    "fixed": "",
-    "chosen": "the limit was set when the choice was made, after results were seen",
-    "changed": "the limit was set in a change of the plan, after results could be seen",
-    "after_earlier": "the limit was set after results of an earlier study of the same data could be seen",
-}
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,7 @@ def late_words(context: ReportContext, *, of_plan: bool = False) -> str:
         bound = planned
     elif context.choice is not None:
         bound = context.choice.record.get("bound")
-    return "" if bound is None else _LATE[bound_origin(context.study, float(bound))]
+    return "" if bound is None else in_words("late", bound_origin(context.study, float(bound)))
 
 
 def change_text(entry: str, words: str, redact: Redactor) -> str:
@@ -263,8 +248,7 @@ def ledger_facts(study: Study, redact: Redactor) -> LedgerFacts | None:
 
 
 def _difference(change: LoggedChange, redact: Redactor) -> str:
-    title = _TOLD.get(change.entry, change.entry.replace(".", " ").replace("_", " "))
-    return redact(f"{title} {change.words}".lstrip())
+    return redact(f"{in_words('entry', change.entry)} {change.words}".lstrip())
 
 
 def ledger_summary(ledger: LedgerFacts | None) -> list[Statement]:
