@@ -215,11 +215,6 @@ def keep_among(key: str, options: Collection[Any]) -> str:
     return key
 
 
-def drop_input(key: str) -> None:
-    """Let an input begin afresh when it is drawn next."""
-    st.session_state.pop(key, None)
-
-
 def save() -> None:
     """Save how the map is looked at and the selected candidate, where they have changed."""
     now = get()

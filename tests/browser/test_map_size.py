@@ -48,7 +48,7 @@ def test_map_card_headline_navigation_and_popovers_fit_in_the_window(
     assert abs(lefts[0] - lefts[1]) < 3, f"navigation and page begin at {lefts}"
     button(window, "Views").click()
     window.get_by_text("Knee and slopes").click()
-    window.get_by_text("the frontier's knee").wait_for()
+    window.get_by_text("the frontier's knee").first.wait_for()
     assert window.evaluate(_BOX, "[data-testid=stPopoverBody]")["bottom"] <= height
     if height >= 1080:
         window.keyboard.press("Escape")
