@@ -34,7 +34,6 @@ KERNEL_FILES = (
     "common/compiled.py",
     "data/row_kernels.py",
     "measures/exchange_kernels.py",
-    "measures/sum_kernels.py",
     "mechanisms/dealing_kernels.py",
     "mechanisms/donor_kernels.py",
     "mechanisms/swap_kernels.py",

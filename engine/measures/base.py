@@ -29,8 +29,7 @@ from engine.common.registry import (
 )
 from engine.common.wording import quoted
 from engine.data.domain import Domain
-from engine.measures.compiled_sums import SummedBatch
-from engine.release.batch import Cells, ReleaseBatch, TouchedCells, release_batch
+from engine.release.batch import Cells, ReleaseBatch, SummedBatch, TouchedCells, release_batch
 
 if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease

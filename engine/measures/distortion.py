@@ -27,8 +27,7 @@ import numpy as np
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.registry import Cache
 from engine.measures.base import Measure
-from engine.measures.compiled_sums import distance_sums, x_log_x
-from engine.release.batch import ReleaseBatch, unpack
+from engine.release.batch import ReleaseBatch, SummedBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once
 _GROUP = 64  # combinations of the attributes whose margins are formed together
@@ -215,14 +214,13 @@ class Tables(Protocol):
 Distance = Callable[[Tables], np.ndarray]
 
 
-def hellinger(batch: Tables) -> np.ndarray:
+def hellinger(batch: Tables | SummedBatch) -> np.ndarray:
     """Hellinger distance, eq. 9: ``sqrt(sum (sqrt p - sqrt q)^2 / 2)``.  In [0, 1]; lower is better; 0 for identical
     tables.
 
     Squared differences are summed, since ``1 - sum sqrt(pq)`` cancels near zero.
     """
-    sums = distance_sums(batch)
-    root_changes = batch.total(_root_changes(batch)) if sums is None else sums.root_changes
+    root_changes = batch.root_changes if isinstance(batch, SummedBatch) else batch.total(_root_changes(batch))
     return np.sqrt(root_changes / (2 * batch.n_records))
 
 
@@ -230,19 +228,25 @@ def _root_changes(batch: Tables) -> np.ndarray:
     return batch.own.cached("root changes", lambda: (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2)
 
 
-def total_variation(batch: Tables) -> np.ndarray:
+def total_variation(batch: Tables | SummedBatch) -> np.ndarray:
     """Total variation distance, eq. 10: ``sum |p - q| / 2``.  In [0, 1]; lower is better; at most the share of changed
     records."""
-    sums = distance_sums(batch)
-    moved = batch.total(np.abs(batch.after - batch.before)) if sums is None else sums.moved
-    return moved / (2 * batch.n_records)
+    if isinstance(batch, SummedBatch):
+        return batch.moved / (2 * batch.n_records)
+    return batch.total(np.abs(batch.after - batch.before)) / (2 * batch.n_records)
 
 
-def entropy_change(batch: Tables) -> np.ndarray:
+def entropy_change(batch: Tables | SummedBatch) -> np.ndarray:
     """Change of Shannon entropy, eq. 11, ``h(post) - h(pre)`` in natural units.  Signed; nearer to zero is better."""
-    sums = distance_sums(batch)
-    less = batch.total(x_log_x(batch.before) - x_log_x(batch.after)) if sums is None else sums.x_log_x
-    return less / batch.n_records
+    if isinstance(batch, SummedBatch):
+        return batch.x_log_x / batch.n_records
+    return batch.total(x_log_x(batch.before) - x_log_x(batch.after)) / batch.n_records
+
+
+def x_log_x(counts: np.ndarray) -> np.ndarray:
+    """``x log x`` of whole numbers from 0 on."""
+    result: np.ndarray = counts * np.log(np.maximum(counts, 1))
+    return result
 
 
 def false_zeros(batch: ReleaseBatch) -> np.ndarray:

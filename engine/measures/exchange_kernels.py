@@ -1,12 +1,81 @@
-"""Exchanges whose candidates are summed while they are counted, compiled: no touched cell is listed."""
+"""Exchanges whose candidates are summed while they are counted, compiled: no touched cell is listed.
+
+Floating point figures of counts come from tables, and are added in the very order of NumPy's ``add.reduceat``: to the
+first of a candidate's figures the pairwise sum of the others.  So a sum has the same bits from here as from NumPy.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from engine.common.compiled import Integer, kernel
-from engine.measures.sum_kernels import sum_of_part
 from engine.release.exchanges import LEFT, arrive, forget, leave
+
+_BLOCK = 128  # figures that are added without halving
+
+
+@kernel
+def block_sum(values: np.ndarray, first: Integer, n: Integer) -> float:
+    """Sum of up to ``_BLOCK`` figures from ``first`` on: eight sums side by side, then the sums, then the others."""
+    total = 0.0
+    whole = n - n % 8
+    if whole:
+        one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+        five, six, seven = np.uint64(5), np.uint64(6), np.uint64(7)
+        at = np.uint64(first)
+        a, b, c, d = values[at], values[at + one], values[at + two], values[at + three]
+        e, f, g, h = values[at + four], values[at + five], values[at + six], values[at + seven]
+        for i in range(first + 8, first + whole, 8):
+            at = np.uint64(i)
+            a += values[at]
+            b += values[at + one]
+            c += values[at + two]
+            d += values[at + three]
+            e += values[at + four]
+            f += values[at + five]
+            g += values[at + six]
+            h += values[at + seven]
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for i in range(first + whole, first + n):
+        total += values[np.uint64(i)]
+    return total
+
+
+@kernel
+def pairwise_sum(values: np.ndarray, first: Integer, n: Integer, lefts: np.ndarray, rights: np.ndarray) -> float:
+    """Sum of ``n`` figures from ``first`` on.
+
+    More than a block are halved, the left half into whole eights, and the sums of both halves added.  ``lefts`` and
+    ``rights`` are scratch, an entry for each time that ``n`` can be halved: the sum of a left half and the length of
+    the right one, -1 once that is under way.
+    """
+    depth = 0
+    while True:
+        while n > _BLOCK:
+            half = n // 2
+            half -= half % 8
+            rights[depth] = n - half
+            depth += 1
+            n = half
+        total = block_sum(values, first, n)
+        first += n
+        while depth > 0 and rights[depth - 1] < 0:
+            depth -= 1
+            total = lefts[depth] + total
+        if depth == 0:
+            return total
+        lefts[depth - 1] = total
+        n = rights[depth - 1]
+        rights[depth - 1] = -1
+
+
+@kernel
+def sum_of_part(values: np.ndarray, n: Integer, lefts: np.ndarray, rights: np.ndarray) -> float:
+    """Sum of the first ``n`` figures as ``add.reduceat`` forms it; 0 of none, and of negative zeros."""
+    if n == 0:
+        return 0.0
+    total: float = 0.0 + (values[0] + pairwise_sum(values, 1, n - 1, lefts, rights))
+    return total
 
 
 @kernel

@@ -10,14 +10,15 @@ import numpy as np
 
 from engine.data.table import ContingencyTable
 from engine.measures.base import MeasureCall, attribute_indices
-from engine.measures.compiled_sums import LARGEST, DistanceSums, SummedBatch, SumTables
-from engine.measures.distortion import entropy_change, hellinger, total_variation
+from engine.measures.distortion import entropy_change, hellinger, total_variation, x_log_x
 from engine.measures.small_cells import small_cells
 from engine.plan import Plan
-from engine.release.batch import CellIndex, ExchangedPairs
+from engine.release.batch import CellIndex, ExchangedPairs, SummedBatch
 
 _FROM_SUMS = (small_cells, hellinger, total_variation, entropy_change)
 """Functions of measures that also take a :class:`SummedBatch`."""
+LARGEST = (1 << 20) - 1
+"""Most records of which square root and x log x are tabulated by count."""
 
 
 def rule_of_sums(calls: Sequence[MeasureCall], table: ContingencyTable, plan: Plan) -> int | None:
@@ -38,8 +39,10 @@ def rule_of_sums(calls: Sequence[MeasureCall], table: ContingencyTable, plan: Pl
 
 
 @lru_cache(maxsize=2)
-def _tables(largest: int) -> SumTables:
-    return SumTables.up_to(largest)
+def tables_by_count(largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Square root and x log x of the counts from 0 to ``largest``."""
+    counts = np.arange(1 << largest.bit_length())
+    return np.sqrt(counts), x_log_x(counts)
 
 
 class ExchangeSums(ExchangedPairs):
@@ -49,7 +52,7 @@ class ExchangeSums(ExchangedPairs):
         from engine.measures import exchange_kernels
 
         super().__init__(exchange_kernels.exchange_sums)
-        self._n_rule, self._tables = n_rule, _tables(table.n_records)
+        self._n_rule, self._tables = n_rule, tables_by_count(table.n_records)
         self._scratch = np.empty((2, 0))
         self._sums = np.empty((4, 1 << 10))
 
@@ -76,5 +79,4 @@ class ExchangeSums(ExchangedPairs):
     ) -> SummedBatch:
         """The candidates that measures look at; it shares this object's room."""
         table = index.table
-        sums = DistanceSums(*self._sums[:3, : self.n_added])
-        return SummedBatch(table.counts, table.n_records, changed, sums, self._n_rule, self._sums[3, : self.n_added])
+        return SummedBatch(table.counts, table.n_records, changed, self._n_rule, *self._sums[:, : self.n_added])

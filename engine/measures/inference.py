@@ -24,6 +24,7 @@ import numpy as np
 from engine.common.errors import UsageError, near_words, nearest
 from engine.data.domain import Domain
 from engine.measures.base import Measure
+from engine.measures.distortion import x_log_x
 from engine.models.loglinear import CRITERIA, Counts, Fit, FullTable, cell_numbers, fit, parse, pieces, search
 from engine.release.batch import ReleaseBatch, unpack
 
@@ -144,13 +145,8 @@ def _refit(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
         (attribute_set, -1) for attribute_set in separators if attribute_set
     ]:
         margin = batch.project(attributes)
-        change += sign * margin.total(_n_log_n(margin.after) - _n_log_n(margin.before))
+        change += sign * margin.total(x_log_x(margin.after) - x_log_x(margin.before))
     return change
-
-
-def _n_log_n(counts: np.ndarray) -> np.ndarray:
-    result: np.ndarray = counts * np.log(np.maximum(counts, 1))
-    return result
 
 
 def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:

@@ -17,8 +17,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.data.table import occupied
 from engine.measures.base import Measure
-from engine.measures.compiled_sums import SummedBatch, small_cell_sums
-from engine.release.batch import ReleaseBatch, unpack
+from engine.release.batch import ReleaseBatch, SummedBatch, unpack
 
 
 def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
@@ -27,9 +26,10 @@ def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
     A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
     unaltered.
     """
-    sums = small_cell_sums(batch, n_rule)
-    if sums is None:
-        assert isinstance(batch, ReleaseBatch)
+    if isinstance(batch, SummedBatch):
+        assert n_rule == batch.n_rule
+        sums = batch.small_cells
+    else:
         small_before = batch.before < n_rule
         small_after = (batch.after > 0) & (batch.after < n_rule)
         sums = batch.total(batch.kept * small_after) - batch.total(batch.before * small_before)

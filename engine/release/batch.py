@@ -290,6 +290,28 @@ class ReleaseBatch:
         )
 
 
+@dataclass(frozen=True)
+class SummedBatch:
+    """Candidates of which no more is known than sums over the cells that they touch.
+
+    These are squared changes of the roots of counts, changes of counts in size, x log x before less after, and in
+    ``small_cells`` the unaltered records in cells of fewer than ``n_rule`` after, less the records in cells that small
+    before; the other fields are those of a :class:`ReleaseBatch`.
+    """
+
+    original: np.ndarray
+    n_records: int
+    changed: np.ndarray
+    n_rule: int
+    root_changes: np.ndarray
+    moved: np.ndarray
+    x_log_x: np.ndarray
+    small_cells: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.changed)
+
+
 class ExchangedPairs:
     """Base of what a compiled function makes of exchanged pairs, candidate after candidate, in room that is used again;
     ``n_added`` entries of it are in use."""

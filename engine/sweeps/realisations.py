@@ -21,7 +21,6 @@ from engine.common.streams import kernel_states
 from engine.data.table import ContingencyTable, occupied
 from engine.measures import MeasureCall, evaluate, evaluate_records, original_batch
 from engine.measures.base import attribute_indices, evaluate_counts
-from engine.measures.compiled_sums import SummedBatch
 from engine.measures.exchange_sums import ExchangeSums, rule_of_sums
 from engine.mechanisms import mechanism
 from engine.mechanisms import random_swap as published_swap
@@ -30,7 +29,16 @@ from engine.mechanisms.random_swap import altering, exchanged
 from engine.models.record_release import RecordRelease
 from engine.plan import Plan
 from engine.plan.coding import edit_failures
-from engine.release.batch import CellIndex, Cells, ReleaseBatch, TouchedBuffer, TouchedCells, release_batch, unpack
+from engine.release.batch import (
+    CellIndex,
+    Cells,
+    ReleaseBatch,
+    SummedBatch,
+    TouchedBuffer,
+    TouchedCells,
+    release_batch,
+    unpack,
+)
 from engine.release.reader_view import renumbered_records
 from engine.release.records import ReleasedTable
 from engine.release.scenarios import Note, NoteKind, RunStatus
@@ -461,7 +469,7 @@ class CellRuns:
 def moved_records(batch: ReleaseBatch | SummedBatch) -> np.ndarray:
     """The records of each candidate of a batch that are in a cell where the original has none for them."""
     if isinstance(batch, SummedBatch):
-        return np.asarray(batch.distances.moved / 2)
+        return np.asarray(batch.moved / 2)
     return np.asarray(batch.total(np.abs(batch.after - batch.before)) / 2)
 
 

@@ -22,7 +22,6 @@ import numpy as np
 from engine.common.errors import EngineError, Remedy, UsageError
 from engine.common.processes import join_loading
 from engine.common.wording import quoted
-from engine.measures.compiled_sums import COMPILED_MEASURES
 from engine.measures.exchange_sums import rule_of_sums
 from engine.mechanisms import mechanism
 from engine.release.spec import pairs_wanted
@@ -236,23 +235,17 @@ def threads_pay(candidates: int, question: Question, workers: int) -> bool:
     Threads start at once, but run beside each other only while they are in compiled code.  Where most of the work is
     not, or comes from outside of the package, there are none.
     """
-    if question.over_records or question.registered:
-        return False
-    if not {asked.measure.name for asked in question.calls} <= COMPILED_MEASURES:
+    if question.over_records or question.registered or question.on_records:
         return False
     seconds = _steps(candidates, question) / _STEPS
-    return seconds / min(workers, THREADS) <= _START + seconds / workers and _compiled()
+    if seconds / min(workers, THREADS) > _START + seconds / workers:
+        return False
+    join_loading()
+    return rule_of_sums(question.calls, question.table, question.plan) is not None
 
 
 def _steps(candidates: int, question: Question) -> int:
     return candidates * (100_000 * len(question.on_records) if question.over_records else len(question.table) + 1000)
-
-
-def _compiled() -> bool:
-    join_loading()
-    from engine.common import compiled
-
-    return compiled.COMPILED
 
 
 def check_workers(workers: int | None) -> None:

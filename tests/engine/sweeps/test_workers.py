@@ -18,7 +18,6 @@ import pytest
 from engine.common import compiled
 from engine.common.compiled import COMPILED
 from engine.common.errors import EngineError
-from engine.measures import compiled_sums
 from engine.plan import MechanismPlan
 from engine.release.spec import ReleaseSpec
 from engine.sweeps import evaluator, workers
@@ -164,7 +163,6 @@ def contended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(workers, "BATCH_SIZE", SMALL_BATCHES)
     monkeypatch.setattr(workers, "BATCH_STEPS", 0)
     monkeypatch.setattr(cell_evaluator, "_CELLS", 100)
-    monkeypatch.setattr(compiled_sums, "MANY", 0)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
