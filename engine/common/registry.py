@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any, Protocol, TypeVar
+from functools import partial, wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.wording import quoted
@@ -24,6 +25,7 @@ class Named(Protocol):
 
 T = TypeVar("T", bound=Named)
 R = TypeVar("R")
+P = ParamSpec("P")
 
 
 class Registry(Mapping[str, T]):
@@ -169,3 +171,23 @@ class Cache:
     def forget(self) -> None:
         """Let go of all results: some refer back to what holds them, and would stay in memory for long."""
         self._results.clear()
+
+
+def remembered(part: str = "", at: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Keep what a function computes in its argument number ``at``, a :class:`Cache`, or in a ``part`` of it.
+
+    Results are told apart by the function and by the arguments after that one.
+    """
+
+    def keeping(compute: Callable[P, R]) -> Callable[P, R]:
+        @wraps(compute)
+        def kept(*args: P.args, **options: P.kwargs) -> R:
+            cache: Any = getattr(args[at], part) if part else args[at]
+            further = (tuple(one) if isinstance(one, list) else one for one in args[at + 1 :])
+            name = compute.__module__, compute.__qualname__, *further, *options.items()
+            result: R = cache.cached(name, partial(compute, *args, **options))
+            return result
+
+        return kept
+
+    return keeping

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError
+from engine.data.domain import Domain
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import decimal_parameter
 from engine.mechanisms import mechanism
-from engine.release.spec import beyond_roles, pairs_wanted
-
-if TYPE_CHECKING:
-    from engine.data.domain import Domain
-    from engine.models.record_release import RecordRelease
-    from engine.release.records import ReleasedTable
-    from engine.release.spec import ReleaseSpec
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
+from engine.release.spec import ReleaseSpec, beyond_roles, pairs_wanted
 
 _EQUAL = 1e-9  # anything less is rounding
 _TIED = 1e-6  # two posterior probabilities this near, relatively, are one
@@ -284,7 +281,7 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def attack(release: RecordRelease, places: Sequence[int], target: str, threshold: str) -> Figure:
+def attack(release: RecordRelease, places: Sequence[int], target: str = "", threshold: str = "0.5") -> Figure:
     """Share of persons about whom an intruder who knows the swap is right and confident.
 
     Threat model.  *The intruder knows* that the random swap was used, its rate, which attributes were swapped, held
@@ -341,19 +338,11 @@ def _checked(target: str, threshold: str) -> Decimal:
     return certain
 
 
-def _check(target: str, threshold: str) -> None:
-    _checked(target, threshold)
-
-
-ATTACK = Measure(
-    name="attack",
+ATTACK = Measure.of(
+    attack,
+    "risk",
     symbol="BA",
     title="Attack by somebody who knows the swap",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source="Bayes' rule over the mechanism's pairs; after Reiter (2005), doi 10.1198/016214505000000619",
     meaning=(
@@ -361,9 +350,7 @@ ATTACK = Measure(
         "(or which value of a target attribute) is theirs. The intruder knows their keys, the swapped attributes "
         "and the rate."
     ),
-    compute=attack,
-    parameters={"target": "", "threshold": "0.5"},
-    check=_check,
+    check=_checked,
     undefined="the scenario of the release is not known, or another mechanism made it",
     needs="records",
     cost="milliseconds; grows with occupied cells times values of the swapped attributes",

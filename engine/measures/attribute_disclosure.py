@@ -14,18 +14,17 @@ Exploration", Privacy in Statistical Databases (2018), doi:10.1007/978-3-319-997
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError
+from engine.common.registry import remembered
 from engine.data.domain import Domain
 from engine.data.table import occupied
-from engine.measures.base import Measure
+from engine.measures.base import Measure, Several
 from engine.release.batch import ReleaseBatch, unpack
 
-DIVERSITIES = ("distinct", "entropy")
-DISTANCES = ("equal", "ordered")
 _ROUNDING = 1e-12
 
 
@@ -33,9 +32,9 @@ def l_diversity(
     batch: ReleaseBatch,
     domain: Domain,
     places: tuple[int, ...],
-    target: str,
-    l: int,  # noqa: E741
-    diversity: str,
+    target: str = "",
+    l: Several = 2,  # noqa: E741
+    diversity: Literal["distinct", "entropy"] = "distinct",
 ) -> np.ndarray:
     """Share of released records in key cells that are not l-diverse in the target.
 
@@ -62,7 +61,13 @@ def _little_entropy(table: np.ndarray, least: int) -> np.ndarray:
     return np.asarray(-(shares * logs).sum(axis=1) < np.log(least) - _ROUNDING)
 
 
-def t_closeness(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, distance: str) -> np.ndarray:
+def t_closeness(
+    batch: ReleaseBatch,
+    domain: Domain,
+    places: tuple[int, ...],
+    target: str = "",
+    distance: Literal["equal", "ordered"] = "equal",
+) -> np.ndarray:
     """Largest distance between the distribution of the target in a key cell and that in the whole release.
 
     The distance moves records between levels at least cost (Li, Li and Venkatasubramanian 2007): with equal costs for
@@ -131,32 +136,11 @@ def _target(domain: Domain, measure: str, target: str) -> int:
     return domain.index(target)
 
 
-def _check_diversity(target: str, l: int, diversity: str) -> None:  # noqa: E741
-    if l < 2:
-        raise UsageError(f"l_diversity: l == {l}, must be at least 2 values.")
-    if diversity not in DIVERSITIES:
-        raise UsageError(
-            f"l_diversity: diversity == '{diversity}', must be distinct or entropy."
-            + did_you_mean(diversity, DIVERSITIES)
-        )
-
-
-def _check_distance(target: str, distance: str) -> None:
-    if distance not in DISTANCES:
-        raise UsageError(
-            f"t_closeness: distance == '{distance}', must be equal or ordered.{did_you_mean(distance, DISTANCES)}"
-        )
-
-
-L_DIVERSITY = Measure(
-    name="l_diversity",
+L_DIVERSITY = Measure.of(
+    l_diversity,
+    "risk",
     symbol="¬ℓD",
     title="Records in key cells of little diversity",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source="Machanavajjhala et al. (2007), doi:10.1145/1217299.1217302, as a share of records",
     meaning=(
@@ -164,17 +148,14 @@ L_DIVERSITY = Measure(
         "so that knowing the keys nearly gives the value away."
     ),
     depends_on="table",
-    compute=l_diversity,
-    parameters={"target": "", "l": 2, "diversity": "distinct"},
-    check=_check_diversity,
     named=True,
     cost="a tenth of a millisecond; grows with occupied key cells",
 )
-T_CLOSENESS = Measure(
-    name="t_closeness",
+T_CLOSENESS = Measure.of(
+    t_closeness,
+    "risk",
     symbol="t",
     title="Distance of key cells from the whole file",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -184,31 +165,27 @@ T_CLOSENESS = Measure(
         "release. It is near 1 where a cell of one record shows a rare value."
     ),
     depends_on="table",
-    compute=t_closeness,
-    parameters={"target": "", "distance": "equal"},
-    check=_check_distance,
     named=True,
     cost="a tenth of a millisecond; grows with occupied key cells",
 )
 
 
 Unmatched = Literal["zero", "skip"]
-UNMATCHED: tuple[Unmatched, ...] = get_args(Unmatched)
 _AT_ONCE = 1 << 16  # sums that are formed together: few enough to stay in the processor's cache
 
 
 def correct_attribution(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: Unmatched
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str = "", unmatched: Unmatched = "zero"
 ) -> np.ndarray:
     """Mean over the original records of the share of released records with the same keys that have the record's target.
 
     The intruder knows the tabulated attributes except the target.  Records whose keys no released record has count 0
     (``unmatched`` "zero") or are left out ("skip").  In [0, 1]; lower is better; NaN when all are left out.
     """
-    t = _target_of(domain, target)
-    return batch.own.cached(("attribution", places, t, unmatched), lambda: _attribution(batch, places, t, unmatched))
+    return _attribution(batch, places, _target_of(domain, target), unmatched)
 
 
+@remembered("own")
 def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched: Unmatched) -> np.ndarray:
     joint = tuple(sorted({*places, t}))
     margin = batch.project(joint)
@@ -247,7 +224,7 @@ def _attribution(batch: ReleaseBatch, places: tuple[int, ...], t: int, unmatched
 
 
 def attribution_gain(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str, unmatched: Unmatched
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], target: str = "", unmatched: Unmatched = "zero"
 ) -> np.ndarray:
     """:func:`correct_attribution` less the baseline: the same for an intruder who knows the original shares of the
     target's levels and no keys, which is the sum of their squares.
@@ -280,19 +257,13 @@ def _target_of(domain: Domain, target: str) -> int:
     return domain.index(target)
 
 
-def _check(target: str, unmatched: str) -> None:
-    if unmatched not in UNMATCHED:
-        raise UsageError(f"unmatched == '{unmatched}', must be zero or skip.{did_you_mean(unmatched, UNMATCHED)}")
-
-
 _SOURCE = "Elliot (2014); Taub et al. (2018), doi:10.1007/978-3-319-99771-1_9"
-_PARAMETERS = {"target": "", "unmatched": "zero"}
 
-CORRECT_ATTRIBUTION = Measure(
-    name="correct_attribution",
+CORRECT_ATTRIBUTION = Measure.of(
+    correct_attribution,
+    "risk",
     symbol="CAP",
     title="Correct attribution",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="mean share of matching records",
@@ -302,17 +273,14 @@ CORRECT_ATTRIBUTION = Measure(
         "target. It is also high where nearly everyone has the same value."
     ),
     depends_on="table",
-    compute=correct_attribution,
-    parameters=_PARAMETERS,
-    check=_check,
     undefined="no original record's keys occur in the release",
     named=True,
 )
-ATTRIBUTION_GAIN = Measure(
-    name="attribution_gain",
+ATTRIBUTION_GAIN = Measure.of(
+    attribution_gain,
+    "risk",
     symbol="ΔCAP",
     title="Correct attribution beyond guessing",
-    kind="risk",
     range="-1 to 1",
     least=-1.0,
     most=1.0,
@@ -323,9 +291,6 @@ ATTRIBUTION_GAIN = Measure(
         "guess from its overall shares does."
     ),
     depends_on="table",
-    compute=attribution_gain,
-    parameters=_PARAMETERS,
-    check=_check,
     undefined="no original record's keys occur in the release",
     named=True,
 )

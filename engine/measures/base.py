@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
+from functools import cached_property
 from math import inf
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
+from msgspec import Meta
 
 from engine.common.errors import EngineError, UsageError, did_you_mean, near_words, nearest
 from engine.common.registry import (
@@ -35,6 +37,11 @@ if TYPE_CHECKING:
     from engine.models.record_release import RecordRelease
 
 Parameter = int | str
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Several = Annotated[int, Meta(ge=2)]
+Summary = Literal["mean", "max"]
+ZeroOne = Literal[0, 1]
 Kind = Literal["risk", "utility"]
 Direction = Literal["lower", "higher", "zero"]
 Tabulates = Literal["keys", "analyse", "all"]
@@ -139,10 +146,11 @@ class Measure:
 
     @classmethod
     def of(cls, compute: Callable[..., Any], kind: Kind, better: Direction = "lower", **fields: Any) -> Measure:
-        """The measure that a function computes, for a script that registers its own.
+        """The measure that a function computes.
 
         Its name is the function's, its meaning the first paragraph of the docstring, its parameters those with a
-        default; ``fields`` say more or otherwise.
+        default; ``fields`` say more or otherwise.  What is a ``share_of`` something lies between 0 and 1, and a count
+        is not negative.
         """
         if not callable(compute):
             raise UsageError(f"Measure.of needs a function first, got an object of type {type(compute).__name__}.")
@@ -155,6 +163,12 @@ class Measure:
         except ValueError:  # of some functions that are not written in Python
             raise UsageError(f"measure '{name}': the parameters of its function cannot be read.") from None
         meaning = " ".join((inspect.getdoc(compute) or "").split("\n\n")[0].split())
+        implied: dict[str, Any] = {}
+        if fields.get("unit_kind") == "count":
+            implied = {"least": 0.0, "range": f"0 to the number of {fields.get('unit')}"}
+        if whole := str(fields.get("share_of", "")):
+            kind_of_share = "share_of_records" if whole.split()[-1] == "records" else "share"
+            implied = {"least": 0.0, "most": 1.0, "unit": f"share of {whole}", "unit_kind": kind_of_share}
         about: dict[str, Any] = {
             "symbol": name,
             "title": name.replace("_", " ").capitalize(),
@@ -166,11 +180,36 @@ class Measure:
                 for key, parameter in signature.parameters.items()
                 if parameter.default is not parameter.empty
             },
+            **implied,
             **fields,
         }
         if not about["meaning"]:
             raise UsageError(f"measure '{name}' has no meaning; give its function a docstring, which reports show.")
         return cls(name=name, kind=kind, better=better, compute=compute, **about)
+
+    def check_values(self, values: Mapping[str, Parameter]) -> None:
+        """Refuse values of parameters that the annotations of the function do not allow, or its own ``check``."""
+        for key, value in values.items():
+            hint = self._hints.get(key)
+            allowed: tuple[Any, ...] = get_args(hint) if get_origin(hint) is Literal else (value,)
+            if value not in allowed:
+                words = ", ".join(map(str, allowed[:-1]))
+                hint_words = did_you_mean(str(value), list(map(str, allowed)))
+                raise UsageError(
+                    f"{self.name}: {key} == {quoted(value)}, must be {words} or {allowed[-1]}.{hint_words}"
+                )
+            for bound in getattr(hint, "__metadata__", ()):
+                if isinstance(bound, Meta) and bound.ge is not None and int(value) < bound.ge:
+                    raise UsageError(f"{self.name}: {key} == {value}, must be at least {bound.ge}.")
+        if self.check:
+            self.check(**values)
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        try:
+            return get_type_hints(self.compute, include_extras=True)
+        except Exception:  # of a script's function whatever stands there
+            return {}
 
     @property
     def on_records(self) -> bool:
@@ -263,8 +302,7 @@ def parse_call(text: str, measures: Registry[Measure]) -> MeasureCall:
     call = MeasureCall(
         measure, tuple((key, parameters[key]) for key in measure.parameters if key in parameters), attributes
     )
-    if measure.check:
-        measure.check(**call.values)
+    measure.check_values(call.values)
     return call
 
 

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
+from engine.common.errors import UsageError
+from engine.common.registry import remembered
 from engine.data.domain import Domain
 from engine.data.table import occupied
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Positive, Several
 from engine.measures.linkage import decimal_parameter
 from engine.measures.verdict import Verdict
-from engine.models.level_model import MODELS
+from engine.models.level_model import Terms
 from engine.models.margin_inference import MarginInference, Tables, two_way_tables
 from engine.models.record_release import RecordRelease
 from engine.models.swap_detection import Detection, Release, check_size, detect, infer_from_release
@@ -50,27 +51,10 @@ class Graded(NamedTuple):
         return float(self.altered.sum() / self.release.counts.sum())
 
 
+@remembered("own")
 def attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInference]]:
     """Every candidate of a batch over all its attributes: its released table, the altered records of each cell, and
     what is inferred from two-way tables; done once for all measures."""
-    return batch.own.cached(("attacked",), lambda: _attacked(batch))
-
-
-def graded(batch: ReleaseBatch, model: str = "two_way") -> list[Graded]:
-    """The attack on every candidate of a batch with a model of the swapped attributes, beside the truth."""
-    return batch.own.cached(("graded", model), lambda: _graded(batch, model))
-
-
-def _graded(batch: ReleaseBatch, model: str) -> list[Graded]:
-    cells = _original_cells(batch)
-    batch.shared.cached(("size of the model", model), lambda: check_size(cells, batch.shape, model))
-    return [
-        Graded(release, inference, detect(_tables(batch), inference, release, model, batch.shared), altered)
-        for release, altered, inference in attacked(batch)
-    ]
-
-
-def _attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInference]]:
     cells, tables = _original_cells(batch), _tables(batch)
     results, first = [], 0
     for last in batch.ends.tolist():
@@ -80,20 +64,28 @@ def _attacked(batch: ReleaseBatch) -> list[tuple[Release, np.ndarray, MarginInfe
     return results
 
 
+@remembered("own")
+def graded(batch: ReleaseBatch, model: Terms = "two_way") -> list[Graded]:
+    """The attack on every candidate of a batch with a model of the swapped attributes, beside the truth."""
+    cells = _original_cells(batch)
+    batch.shared.cached(("size of the model", model), lambda: check_size(cells, batch.shape, model))
+    return [
+        Graded(release, inference, detect(_tables(batch), inference, release, model, batch.shared), altered)
+        for release, altered, inference in attacked(batch)
+    ]
+
+
+@remembered("shared")
 def _tables(batch: ReleaseBatch) -> Tables:
     """All two-way tables of the original."""
-    cells = _original_cells(batch)
-    return batch.shared.cached(("two-way tables",), lambda: two_way_tables(cells, batch.original, batch.shape))
+    return two_way_tables(_original_cells(batch), batch.original, batch.shape)
 
 
+@remembered("shared")
 def _original_cells(batch: ReleaseBatch) -> np.ndarray:
     """Level codes of the original's cells, shape ``(cells, attributes)``."""
-
-    def unpacked() -> np.ndarray:
-        words = batch.index_words[: len(batch.original)]
-        return np.column_stack([unpack(words, place) for place in batch.layout])
-
-    return batch.shared.cached(("codes of the original",), unpacked)
+    words = batch.index_words[: len(batch.original)]
+    return np.column_stack([unpack(words, place) for place in batch.layout])
 
 
 def _released(batch: ReleaseBatch, touched: slice, cells: np.ndarray) -> tuple[Release, np.ndarray]:
@@ -212,7 +204,7 @@ def rate_error(batch: ReleaseBatch) -> np.ndarray:
     return errors
 
 
-def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
+def detection_auc(batch: ReleaseBatch, model: Terms = "two_way") -> np.ndarray:
     """Chance that an altered record is more suspect than an unaltered one, ties counted half (area under the ROC
     curve).
 
@@ -225,7 +217,7 @@ def detection_auc(batch: ReleaseBatch, model: str) -> np.ndarray:
     return np.array([auc(attack) for attack in graded(batch, model)], float)
 
 
-def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray:
+def detection_precision(batch: ReleaseBatch, top: str = "0.01", model: Terms = "two_way") -> np.ndarray:
     """Share of altered records among the ``top`` share of records that are most suspect.
 
     Suspicion as in :func:`detection_auc`; the number of records is rounded up, and of equally suspect records an
@@ -235,7 +227,9 @@ def detection_precision(batch: ReleaseBatch, top: str, model: str) -> np.ndarray
     return np.array([precision(attack, share) for attack in graded(batch, model)], float)
 
 
-def small_cells_recognised(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], n_rule: int) -> np.ndarray:
+def small_cells_recognised(
+    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], n_rule: Several = 3
+) -> np.ndarray:
     """Mean probability, as somebody with the release can form it, that a record in a small key cell is unaltered.
 
     Eq. 6 of Gomatam, Karr and Sanil (2005) counts unaltered records in small cells, which only the agency can tell;
@@ -254,7 +248,7 @@ def _recognised(attack: Graded, places: Sequence[int], n_rule: int) -> float:
     return float((counts * attack.detection.unaltered)[small].sum()) / records if records else float("nan")
 
 
-def altered_share_max(batch: ReleaseBatch, least: int) -> np.ndarray:
+def altered_share_max(batch: ReleaseBatch, least: Positive = 45) -> np.ndarray:
     """Largest share of altered records in any level of an attribute, as a multiple of the rate.
 
     Levels as released, of all tabulated attributes, with ``least`` records or more.  From 0 on, and about 1 when all
@@ -282,40 +276,20 @@ def altered_share_max(batch: ReleaseBatch, least: int) -> np.ndarray:
     return result
 
 
+@remembered("shared")
 def _original_levels(batch: ReleaseBatch, attribute: int) -> np.ndarray:
     """Records of each level of an attribute in the original, levels that do not occur included."""
-    n = len(batch.original)
-
-    def tabulated() -> np.ndarray:
-        own = unpack(batch.index_words[:n], batch.layout[attribute])
-        return np.bincount(own, weights=batch.original, minlength=batch.shape[attribute])
-
-    return batch.shared.cached(("one-way table", attribute), tabulated)
+    own = unpack(batch.index_words[: len(batch.original)], batch.layout[attribute])
+    return np.bincount(own, weights=batch.original, minlength=batch.shape[attribute])
 
 
 # -- what is registered ----------------------------------------------------------------------------------------------
-
-
-def _check_model(model: str) -> None:
-    if model not in MODELS:
-        raise UsageError(f"model == '{model}', must be two_way, main or level.{did_you_mean(model, MODELS)}")
 
 
 def _check_precision(top: str, model: str) -> None:
     share = decimal_parameter("detection_precision", "top", top)
     if not 0 < share <= 1:
         raise UsageError(f"detection_precision: top == {top}, must be above 0 and at most 1, such as 0.01.")
-    _check_model(model)
-
-
-def _check_n_rule(n_rule: int) -> None:
-    if n_rule < 2:
-        raise UsageError(f"small_cells_recognised: n_rule == {n_rule}, must be at least 2.")
-
-
-def _check_least(least: int) -> None:
-    if least < 1:
-        raise UsageError(f"altered_share_max: least == {least}, must be at least 1 record.")
 
 
 _MARGINS = "least squares on two-way tables of original and release"
@@ -332,11 +306,11 @@ _SUPPOSED = (
     "detection_unit_precision suppose none, and look at whole households where these moved."
 )
 
-RATE_ERROR = Measure(
-    name="rate_error",
+RATE_ERROR = Measure.of(
+    rate_error,
+    "risk",
     symbol="Δr̂",
     title="Error of the rate inferred from published tables",
-    kind="risk",
     better="higher",
     least=0.0,
     unit="share of the rate",
@@ -346,15 +320,14 @@ RATE_ERROR = Measure(
         "two-way tables of the original and of the release. Near 0 the rate is no secret." + _SUPPOSED
     ),
     over="all",
-    compute=rate_error,
     undefined=_ALTERED,
     cost="a millisecond",
 )
-DETECTION_AUC = Measure(
-    name="detection_auc",
+DETECTION_AUC = Measure.of(
+    detection_auc,
+    "risk",
     symbol="AUC",
     title="Detection of altered records",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="probability",
@@ -366,21 +339,15 @@ DETECTION_AUC = Measure(
         "two-way tables of the original; 0.5 is guessing." + _SUPPOSED
     ),
     over="all",
-    compute=detection_auc,
-    parameters={"model": "two_way"},
-    check=_check_model,
     undefined=_ALTERED + ", or all are",
     cost=_COST,
     revised=_REVISED,
 )
-DETECTION_PRECISION = Measure(
-    name="detection_precision",
+DETECTION_PRECISION = Measure.of(
+    detection_precision,
+    "risk",
     symbol="PPV",
     title="Altered records among the most suspect",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of the most suspect records",
     unit_kind="share",
     share_of="the most suspect records",
     source=_FIT + _SUSPECTED + "; precision among the first",
@@ -389,18 +356,16 @@ DETECTION_PRECISION = Measure(
         "of the original. Guessing reaches the rate." + _SUPPOSED
     ),
     over="all",
-    compute=detection_precision,
-    parameters={"top": "0.01", "model": "two_way"},
     check=_check_precision,
     undefined=_ALTERED,
     cost=_COST,
     revised=_REVISED,
 )
-SMALL_CELLS_RECOGNISED = Measure(
-    name="small_cells_recognised",
+SMALL_CELLS_RECOGNISED = Measure.of(
+    small_cells_recognised,
+    "risk",
     symbol="DR*",
     title="Small-cell records believed unaltered",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="mean probability",
@@ -410,19 +375,16 @@ SMALL_CELLS_RECOGNISED = Measure(
         "with the release and published two-way tables of the original. Eq. 6 counts what only the agency knows."
         + _SUPPOSED
     ),
-    compute=small_cells_recognised,
-    parameters={"n_rule": 3},
-    check=_check_n_rule,
     undefined="no released record stands in a small cell",
     named=True,
     cost=_COST,
     revised=_REVISED,
 )
-ALTERED_SHARE_MAX = Measure(
-    name="altered_share_max",
+ALTERED_SHARE_MAX = Measure.of(
+    altered_share_max,
+    "risk",
     symbol="a/r",
     title="Altered share of the most altered group",
-    kind="risk",
     least=0.0,
     unit="multiple of the rate",
     source="largest share of altered records in a one-way level, over the rate",
@@ -431,9 +393,6 @@ ALTERED_SHARE_MAX = Measure(
         "group is a level of an attribute with no fewer than least records."
     ),
     over="all",
-    compute=altered_share_max,
-    parameters={"least": 45},
-    check=_check_least,
     undefined="no record is altered, or no level has so many records",
     cost="a tenth of a millisecond",
 )
@@ -499,11 +458,11 @@ def rarity_auc(release: RecordRelease, places: tuple[int, ...]) -> Figure:
 
 
 _ALL_ALIKE = "no record is altered, or all are"
-RARITY_AUC = Measure(
-    name="rarity_auc",
+RARITY_AUC = Measure.of(
+    rarity_auc,
+    "risk",
     symbol="AUCᵣ",
     title="Rare records known to be altered",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="probability",
@@ -513,7 +472,6 @@ RARITY_AUC = Measure(
         "than an unaltered one. Whoever knows that risky ones were altered first suspects the rare; 0.5 is guessing."
     ),
     depends_on="unaltered",
-    compute=rarity_auc,
     undefined=_ALL_ALIKE,
     needs="records",
     cost="about a tenth of a second per 100,000 records",

@@ -25,8 +25,8 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.registry import Cache
-from engine.measures.base import Measure
+from engine.common.registry import Cache, remembered
+from engine.measures.base import Measure, Natural, Several, Summary
 from engine.release.batch import ReleaseBatch, SummedBatch, unpack
 
 _DENSE = 1 << 22  # most cells that are tabulated at once
@@ -77,12 +77,9 @@ def largest_over_pairs(figures: np.ndarray) -> np.ndarray:
     return result
 
 
+@remembered("own")
 def pair_margins(batch: ReleaseBatch) -> PairMargins:
     """The two-way margins of every pair of a batch's attributes; formed once per batch."""
-    return batch.own.cached("pair margins", lambda: _pair_margins(batch))
-
-
-def _pair_margins(batch: ReleaseBatch) -> PairMargins:
     shape, d, n = batch.shape, len(batch.shape), len(batch)
     pairs = tuple(combinations(range(d), 2))
     pair_index = {pair: p for p, pair in enumerate(pairs)}
@@ -196,7 +193,7 @@ def _sums(number: np.ndarray, change: np.ndarray, size: int) -> tuple[np.ndarray
     return distinct[nonzero], sums[nonzero]
 
 
-SUMMARIES = ("mean", "max")
+SUMMARIES: tuple[Summary, ...] = get_args(Summary)
 
 
 class Tables(Protocol):
@@ -224,8 +221,10 @@ def hellinger(batch: Tables | SummedBatch) -> np.ndarray:
     return np.sqrt(root_changes / (2 * batch.n_records))
 
 
+@remembered("own")
 def _root_changes(batch: Tables) -> np.ndarray:
-    return batch.own.cached("root changes", lambda: (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2)
+    changes: np.ndarray = (np.sqrt(batch.after) - np.sqrt(batch.before)) ** 2
+    return changes
 
 
 def total_variation(batch: Tables | SummedBatch) -> np.ndarray:
@@ -283,7 +282,7 @@ def _pairs(batch: ReleaseBatch, i: int, j: int, cells: np.ndarray | None = None)
     return first * batch.shape[j] + second
 
 
-def hellinger_large(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+def hellinger_large(batch: ReleaseBatch, n_rule: Several = 3) -> np.ndarray:
     """Hellinger distance over large cells: eq. 9 summed over the cells that held at least ``n_rule`` records before.
 
     Cells that were small or empty before are left out of the sum and nothing else changes: shares are still of all
@@ -305,7 +304,7 @@ def two_way(distance: Distance) -> Callable[..., np.ndarray]:
     ``summary`` is mean or max; a signed distance is summarised by the largest in size, with its sign, under max.
     """
 
-    def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
+    def compute(batch: ReleaseBatch, summary: Summary) -> np.ndarray:
         if len(batch.shape) < 2:
             return np.full(len(batch), np.nan)
         figures = two_way_figures(batch, distance)
@@ -322,24 +321,13 @@ def largest_two_way(batch: ReleaseBatch) -> np.ndarray:
     return largest_over_pairs(two_way_figures(batch, total_variation))
 
 
-def check_summary(summary: str) -> None:
-    """Refuse a summary over pairs that is neither mean nor max."""
-    if summary not in SUMMARIES:
-        raise UsageError(f"summary == '{summary}', must be mean or max.")
-
-
-def _check_n_rule(n_rule: int) -> None:
-    if n_rule < 2:
-        raise UsageError(f"hellinger_large: n_rule == {n_rule}, must be at least 2 (2 leaves out cells of one record).")
-
-
 _PAPER = "Gomatam, Karr and Sanil (2005), "
 
-HELLINGER = Measure(
-    name="hellinger",
+HELLINGER = Measure.of(
+    hellinger,
+    "utility",
     symbol="HD",
     title="Hellinger distance",
-    kind="utility",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -348,13 +336,12 @@ HELLINGER = Measure(
         "The distance of the released table from the original one; a shift in a small cell counts more than the "
         "same shift in a large one."
     ),
-    compute=hellinger,
 )
-HELLINGER_LARGE = Measure(
-    name="hellinger_large",
+HELLINGER_LARGE = Measure.of(
+    hellinger_large,
+    "utility",
     symbol="HD₊",
     title="Hellinger distance without small cells",
-    kind="utility",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -363,33 +350,25 @@ HELLINGER_LARGE = Measure(
         "The distance of the released table from the original one over the cells that held at least n_rule records. "
         "Where most cells are smaller, it says little."
     ),
-    compute=hellinger_large,
-    parameters={"n_rule": 3},
-    check=_check_n_rule,
     undefined="every cell of the original table is small, so nothing is left to compare",
 )
-TOTAL_VARIATION = Measure(
-    name="total_variation",
+TOTAL_VARIATION = Measure.of(
+    total_variation,
+    "utility",
     symbol="TV",
     title="Total variation distance",
-    kind="utility",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source=_PAPER + "eq. 10",
     meaning=(
         "The share of records that would have to move to another cell to turn the released table back "
         "into the original one."
     ),
-    compute=total_variation,
 )
-ENTROPY_CHANGE = Measure(
-    name="entropy_change",
+ENTROPY_CHANGE = Measure.of(
+    entropy_change,
+    "utility",
     symbol="Δh",
     title="Entropy change",
-    kind="utility",
     better="zero",
     range="-log(cells) to log(cells)",
     unit="nats",
@@ -398,43 +377,36 @@ ENTROPY_CHANGE = Measure(
         "How much more (positive) or less (negative) evenly the released records spread over the cells; zero means "
         "unchanged."
     ),
-    compute=entropy_change,
 )
-FALSE_ZEROS = Measure(
-    name="false_zeros",
+FALSE_ZEROS = Measure.of(
+    false_zeros,
+    "utility",
     symbol="FZ",
     title="False zeros",
-    kind="utility",
     range="0 to the number of occupied cells",
-    least=0.0,
     unit="cells",
     unit_kind="count",
     source="count of cells with N(c) > 0 before and 0 after",
     meaning="The number of combinations of values that the original holds and the release does not.",
-    compute=false_zeros,
 )
-FALSE_NONZEROS = Measure(
-    name="false_nonzeros",
+FALSE_NONZEROS = Measure.of(
+    false_nonzeros,
+    "utility",
     symbol="FN",
     title="False non-zeros",
-    kind="utility",
     range="0 to the number of released cells",
-    least=0.0,
     unit="cells",
     unit_kind="count",
     source="count of cells with N(c) = 0 before and > 0 after",
     meaning="The number of combinations of values that the release holds and the original does not.",
-    compute=false_nonzeros,
 )
 
 
-NEW_COMBINATIONS = Measure(
-    name="new_combinations",
+NEW_COMBINATIONS = Measure.of(
+    new_combinations,
+    "utility",
     symbol="NC",
     title="New combinations",
-    kind="utility",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of records in cells of two-way tables with N(c) = 0 before",
@@ -442,7 +414,6 @@ NEW_COMBINATIONS = Measure(
         "The number of released records that hold two values together which no original record does, such as a kind of "
         "dwelling in a place where there was none."
     ),
-    compute=new_combinations,
     undefined="there is only one attribute, so there are no two-way tables",
 )
 
@@ -462,7 +433,7 @@ def _over_pairs(full: Measure, compute: Callable[..., Any], meaning: str, **own:
 
 def _two_way(full: Measure, meaning: str) -> Measure:
     """A measure of the whole table, summarised over the two-way tables."""
-    return _over_pairs(full, two_way(full.compute), meaning, parameters={"summary": "mean"}, check=check_summary)
+    return _over_pairs(full, two_way(full.compute), meaning, parameters={"summary": "mean"})
 
 
 HELLINGER_TWO_WAY = _two_way(
@@ -552,13 +523,14 @@ def association_change(batch: ReleaseBatch, statistic: Statistic) -> np.ndarray:
 def _associations(batch: ReleaseBatch, statistic: Statistic) -> tuple[np.ndarray, np.ndarray]:
     """Associations before, shape ``(pairs,)``, and after, shape ``(candidates, pairs)``."""
     margins = pair_margins(batch)
-    old, new = margins.own.cached("phi squared", lambda: _phi_of_pairs(margins))
+    old, new = _phi_of_pairs(margins)
     return strength(*old, statistic), strength(*new, statistic)
 
 
 Phi = tuple[np.ndarray, np.ndarray]
 
 
+@remembered("own")
 def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
     """Results of :func:`phi_squared` for every pair before, and for every candidate and pair after."""
     n_pairs, sizes = len(margins.pairs), np.array(margins.sizes, np.int64).reshape(-1, 2)
@@ -597,7 +569,7 @@ def _phi_of_pairs(margins: PairMargins) -> tuple[Phi, Phi]:
 
 
 def _association(statistic: Statistic, statistic_name: str, quantity: str, **fields: Any) -> Measure:
-    def compute(batch: ReleaseBatch, summary: str) -> np.ndarray:
+    def compute(batch: ReleaseBatch, summary: Summary) -> np.ndarray:
         """Change of a statistic of association in size, averaged over all pairs of attributes, or the largest.  In [0,
         1]; lower is better; 0 for identical tables; NaN with one attribute."""
         if len(batch.shape) < 2:
@@ -618,7 +590,6 @@ def _association(statistic: Statistic, statistic_name: str, quantity: str, **fie
         ),
         compute=compute,
         parameters={"summary": "mean"},
-        check=check_summary,
         undefined="there is only one attribute, so there are no pairs",
         **fields,
     )
@@ -641,7 +612,7 @@ CONTINGENCY_CHANGE = _association(
 )
 
 
-def edit_failures(batch: ReleaseBatch, rule_no: int = 0) -> np.ndarray:
+def edit_failures(batch: ReleaseBatch, rule_no: Natural = 0) -> np.ndarray:
     """Number of released records whose combination of levels an edit rule forbids: the one of that number, from 1 on,
     or any.  A count; lower is better; NaN without such a rule."""
     if batch.failing is None or rule_no > batch.failing.shape[1]:
@@ -651,19 +622,11 @@ def edit_failures(batch: ReleaseBatch, rule_no: int = 0) -> np.ndarray:
     return base + batch.total((batch.after - batch.before) * failing[batch.cell])
 
 
-def check_rule_no(rule_no: int) -> None:
-    """Refuse a number of an edit rule below 0."""
-    if rule_no < 0:
-        raise UsageError(f"edit_failures: rule_no == {rule_no}, must be the number of an edit rule, or 0 for all")
-
-
-EDIT_FAILURES = Measure(
-    name="edit_failures",
+EDIT_FAILURES = Measure.of(
+    edit_failures,
+    "utility",
     symbol="EF",
     title="Edit failures",
-    kind="utility",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of records in forbidden combinations (edit rules of the plan)",
@@ -672,8 +635,5 @@ EDIT_FAILURES = Measure(
         "may hold some already."
     ),
     over="all",
-    compute=edit_failures,
-    parameters={"rule_no": 0},
-    check=check_rule_no,
     undefined="the plan declares no such edit rule",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from engine.common.errors import EngineError, UsageError
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
 from engine.measures.linkage import LinkRows, check_names, columns_of, decimal_parameter, link_rows, narrow
-
-if TYPE_CHECKING:
-    from engine.models.record_release import RecordRelease
-    from engine.release.records import ReleasedTable
+from engine.models.record_release import RecordRelease
+from engine.release.records import ReleasedTable
 
 MOST_VARIABLES = 16
 _PAIRS = 20_000**2  # most pairs of distinct rows whose agreement is counted
@@ -256,7 +254,9 @@ def _pattern_weights(weights: np.ndarray) -> np.ndarray:
     return result
 
 
-def probabilistic_linkage(release: RecordRelease, places: Sequence[int], numeric: str, h: str, block: str) -> Figure:
+def probabilistic_linkage(
+    release: RecordRelease, places: Sequence[int], numeric: str = "", h: str = "0.1", block: str = ""
+) -> Figure:
     """Expected share of released records that an intruder links to their own original by probabilistic linkage.
 
     The intruder holds the original values of the link variables for everyone (attributes, and raw columns with
@@ -328,19 +328,11 @@ def _checked(numeric: str, h: str, block: str) -> Decimal:
     return tolerance
 
 
-def _check(numeric: str, h: str, block: str) -> None:
-    _checked(numeric, h, block)
-
-
-PROBABILISTIC_LINKAGE = Measure(
-    name="probabilistic_linkage",
+PROBABILISTIC_LINKAGE = Measure.of(
+    probabilistic_linkage,
+    "risk",
     symbol="PRL",
     title="Probabilistic record linkage",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source=(
         "Fellegi and Sunter (1969), doi 10.1080/01621459.1969.10501049; EM and assignment as Jaro (1989), "
@@ -350,9 +342,7 @@ PROBABILISTIC_LINKAGE = Measure(
         "The share of released records that somebody who knows everyone's original keys would match to the right "
         "person by weighing agreements; each person is used once."
     ),
-    compute=probabilistic_linkage,
-    parameters={"numeric": "", "h": "0.1", "block": ""},
-    check=_check,
+    check=_checked,
     undefined="no link variable holds values",
     needs="records",
     cost="tens of milliseconds for thousands of distinct rows; grows with their square within a block",

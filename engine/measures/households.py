@@ -13,7 +13,7 @@ import numpy as np
 from engine.common.errors import UsageError
 from engine.data.microdata import Units
 from engine.data.table import occupied
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Positive
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 
@@ -21,7 +21,7 @@ _NO_UNIT = "the plan names no unit, the column that numbers households ([data] u
 _NOBODY = "no household is left to count"
 
 
-def exposed_households(release: RecordRelease, places: tuple[int, ...], k: int) -> Figure:
+def exposed_households(release: RecordRelease, places: tuple[int, ...], k: Positive = 3) -> Figure:
     """Share of unmoved households of which some member stands in a released cell of fewer than ``k`` persons.
 
     In [0, 1]; lower is better.  It is the small-cell risk of single records (Gomatam, Karr and Sanil 2005, equation 6)
@@ -50,7 +50,7 @@ def household_uniques(release: RecordRelease, places: tuple[int, ...]) -> Figure
     return _mean(release, count)
 
 
-def risky_left(release: RecordRelease, places: tuple[int, ...], k: int, hierarchy: str) -> Figure:
+def risky_left(release: RecordRelease, places: tuple[int, ...], k: Positive = 3, hierarchy: str = "") -> Figure:
     """Share of risky households that did not leave the area in which they are risky.
 
     Going from coarse to fine through the ``hierarchy`` (attributes joined by +), a household is risky at the first
@@ -81,7 +81,7 @@ def _at_risk(table: ReleasedTable, units: Units, levels: tuple[int, ...], known:
     return at_risk
 
 
-def left_level(release: RecordRelease, places: tuple[int, ...], level: str) -> Figure:
+def left_level(release: RecordRelease, places: tuple[int, ...], level: str = "") -> Figure:
     """Share of households that left their area of a level: the attributes of ``level`` joined by +, coarse to fine.
 
     In [0, 1]; lower is better, since whoever stays in the area changes no table of it.
@@ -90,7 +90,7 @@ def left_level(release: RecordRelease, places: tuple[int, ...], level: str) -> F
     return _mean(release, lambda units, table: float(_moved(release, table, units, areas).mean()))
 
 
-def area_change(release: RecordRelease, places: tuple[int, ...], level: str, least: int) -> Figure:
+def area_change(release: RecordRelease, places: tuple[int, ...], level: str = "", least: Positive = 45) -> Figure:
     """Largest change, of itself, of a count of persons by area and one attribute.
 
     Areas are those of ``level`` (attributes joined by +); counts below ``least`` before are left out.  From 0; lower is
@@ -178,45 +178,28 @@ _EXAMPLE = {
 }
 
 
-def _check_k(k: int, hierarchy: str = "") -> None:
-    if k < 1:
-        raise UsageError(f"k == {k}, must be at least 1.")
-
-
-def _check_least(level: str, least: int) -> None:
-    if least < 1:
-        raise UsageError(f"area_change: least == {least}, must be at least 1.")
-
-
 _COST = "about a tenth of a second per 100,000 records"
-EXPOSED_HOUSEHOLDS = Measure(
-    name="exposed_households",
+EXPOSED_HOUSEHOLDS = Measure.of(
+    exposed_households,
+    "risk",
     symbol="XH",
     title="Exposed households",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of unmoved households",
-    unit_kind="share",
     share_of="unmoved households",
     source="Gomatam, Karr and Sanil (2005), equation 6, with households for records",
     meaning=(
         "The share of households that did not move of which some member stands alone or nearly alone (fewer than k "
         "together) in the released table."
     ),
-    compute=exposed_households,
-    parameters={"k": 3},
-    check=_check_k,
     undefined=_NOBODY,
     needs="records",
     cost=_COST,
     quick=True,
 )
-HOUSEHOLD_UNIQUES = Measure(
-    name="household_uniques",
+HOUSEHOLD_UNIQUES = Measure.of(
+    household_uniques,
+    "risk",
     symbol="HU",
     title="Unmoved unique households",
-    kind="risk",
     range="0 to the number of households",
     least=0.0,
     unit="households",
@@ -225,55 +208,41 @@ HOUSEHOLD_UNIQUES = Measure(
         "The number of households that did not move and whose members' keys together no other household has: whoever "
         "knows all members finds it rightly."
     ),
-    compute=household_uniques,
     needs="records",
     cost=_COST,
     quick=True,
 )
-RISKY_LEFT = Measure(
-    name="risky_left",
+RISKY_LEFT = Measure.of(
+    risky_left,
+    "risk",
     symbol="RL",
     title="Households at risk that did not move",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of risky households",
-    unit_kind="share",
     share_of="risky households",
     source="sdcMicro 5.8, recordSwap: households that must leave an area and did not",
     meaning="The share of households at risk in some area that stayed in the largest such area.",
-    compute=risky_left,
-    parameters={"k": 3, "hierarchy": ""},
-    check=_check_k,
     undefined=_NOBODY,
     needs="records",
     cost=_COST,
     quick=True,
 )
-LEFT_LEVEL = Measure(
-    name="left_level",
+LEFT_LEVEL = Measure.of(
+    left_level,
+    "utility",
     symbol="LL",
     title="Households that left their area",
-    kind="utility",
-    least=0.0,
-    most=1.0,
-    unit="share of households",
-    unit_kind="share",
     share_of="households",
     source="share of households whose area of a level changed",
     meaning="The share of households that are released in another area of a level than they live in.",
     over="keys",
-    compute=left_level,
-    parameters={"level": ""},
     needs="records",
     cost=_COST,
     quick=True,
 )
-AREA_CHANGE = Measure(
-    name="area_change",
+AREA_CHANGE = Measure.of(
+    area_change,
+    "utility",
     symbol="AC",
     title="Largest change of a count by area",
-    kind="utility",
     least=0.0,
     unit="change of itself",
     source="largest relative change of one-way counts by area",
@@ -281,9 +250,6 @@ AREA_CHANGE = Measure(
         "The largest relative change of a count of persons by area and one attribute, among counts that are large "
         "enough."
     ),
-    compute=area_change,
-    parameters={"level": "", "least": 45},
-    check=_check_least,
     undefined=_NOBODY,
     needs="records",
     cost=_COST,

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from engine.common.errors import UsageError, near_words, nearest
+from engine.common.registry import remembered
 from engine.data.domain import Domain
 from engine.measures.base import Measure
 from engine.measures.distortion import x_log_x
@@ -31,11 +31,15 @@ from engine.release.batch import ReleaseBatch, unpack
 Mode = Literal["fixed", "refit", "refit_full"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 Zero = Literal["smooth", "error"]
-ZEROS: tuple[Zero, ...] = get_args(Zero)
 
 
 def du_llm(
-    batch: ReleaseBatch, domain: Domain, attributes: tuple[int, ...], model: str, mode: Mode, zero: Zero
+    batch: ReleaseBatch,
+    domain: Domain,
+    attributes: tuple[int, ...],
+    model: str = "aic",
+    mode: Mode = "fixed",
+    zero: Zero = "smooth",
 ) -> np.ndarray:
     """Log-likelihood of the original's model on the released table less that on the original; higher is better.
 
@@ -72,11 +76,12 @@ def du_llm_per_record(
 # -- the original ----------------------------------------------------------------------------------------------------
 
 
+@remembered("shared")
 def _counts(batch: ReleaseBatch) -> Counts:
     """The original table on the batch's attributes, whose cells come first in the batch's index."""
     packed = batch.index_words[: len(batch.original)]
     cells = np.column_stack([unpack(packed, layout) for layout in batch.layout])
-    return batch.shared.cached("log-linear counts", lambda: Counts(cells, batch.original, batch.shape))
+    return Counts(cells, batch.original, batch.shape)
 
 
 def _fit(counts: Counts, model: str, names: Sequence[str]) -> Fit:
@@ -188,23 +193,15 @@ def _refit_by_ipf(batch: ReleaseBatch, fitted: Fit) -> np.ndarray:
 
 
 def _check(model: str, mode: str, zero: str) -> None:
-    if mode not in MODES:
-        raise UsageError(f"mode == '{mode}', must be {', '.join(MODES[:-1])} or {MODES[-1]}.{_near(mode, MODES)}")
-    if zero not in ZEROS:
-        raise UsageError(f"zero == '{zero}', must be {' or '.join(ZEROS)}.{_near(zero, ZEROS)}")
     if model not in CRITERIA:
         pieces(model)
 
 
-def _near(got: str, options: tuple[str, ...]) -> str:
-    return near_words(nearest(got, options))
-
-
-DU_LLM = Measure(
-    name="du_llm",
+DU_LLM = Measure.of(
+    du_llm,
+    "utility",
     symbol="DU_llm",
     title="Log-linear model utility",
-    kind="utility",
     better="higher",
     range="unbounded; 0 for unchanged data, mostly negative",
     unit="log-likelihood (nats)",
@@ -214,9 +211,7 @@ DU_LLM = Measure(
         "released table; 0 means just as well. Where the plan has the model refitted, the figure is not 0 even for "
         "swaps that keep everything the model rests on, and often positive."
     ),
-    compute=du_llm,
     named=True,
-    parameters={"model": "aic", "mode": "fixed", "zero": "smooth"},
     check=_check,
     undefined=(
         "a model search needs two attributes, refitting did not converge, or with zero=error a released record lies "

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,15 +24,11 @@ from engine.data.domain import Domain
 from engine.data.io import checks
 from engine.data.io.readers import read_table
 from engine.data.table import occupied
-from engine.measures.base import Figure, Measure
-from engine.models.record_release import known_numbers
+from engine.measures.base import Figure, Measure, Natural
+from engine.models.record_release import RecordRelease, known_numbers
 from engine.plan.schema import decimal_text
 from engine.release.batch import ReleaseBatch, unpack
-
-if TYPE_CHECKING:
-    from engine.models.record_release import RecordRelease
-    from engine.release.records import ReleasedTable
-
+from engine.release.records import ReleasedTable
 
 DISTANCES = {"euclidean": 2, "gower": 1}
 _PAIRS = 20_000**2  # most pairs of distinct rows that are compared; beyond it released records are sampled
@@ -196,7 +192,12 @@ def _sum(tally: dict[int, int]) -> float:
     return float(sum(records / ties for ties, records in sorted(tally.items())))
 
 
-def distance_linkage(release: RecordRelease, places: Sequence[int], numeric: str, distance: str) -> Figure:
+def distance_linkage(
+    release: RecordRelease,
+    places: Sequence[int],
+    numeric: str = "",
+    distance: Literal["euclidean", "gower"] = "euclidean",
+) -> Figure:
     """Expected share of released records that an intruder links to their own original by the nearest neighbour.
 
     The intruder holds the original values of the link variables for everyone: the attributes, and with
@@ -211,7 +212,6 @@ def distance_linkage(release: RecordRelease, places: Sequence[int], numeric: str
 
     Source: Pagliuca and Seri (1999), as in Domingo-Ferrer and Torra (2001); Gower (1971), doi 10.2307/2528823.
     """
-    _check(numeric, distance)
     n = release.data.n_records
     figures = [
         credits_of(link_rows(release, table, places, columns_of(numeric)), DISTANCES[distance])
@@ -226,8 +226,6 @@ def distance_linkage(release: RecordRelease, places: Sequence[int], numeric: str
 
 
 def _check(numeric: str, distance: str) -> None:
-    if distance not in DISTANCES:
-        raise UsageError(f"distance_linkage: unknown distance '{distance}'.{did_you_mean(distance, DISTANCES)}")
     check_names("distance_linkage", "numeric", numeric)
 
 
@@ -246,23 +244,17 @@ def decimal_parameter(measure: str, parameter: str, text: str) -> Decimal:
     return Decimal(decimal_text(text, f"{measure}: {parameter}"))
 
 
-DISTANCE_LINKAGE = Measure(
-    name="distance_linkage",
+DISTANCE_LINKAGE = Measure.of(
+    distance_linkage,
+    "risk",
     symbol="DBRL",
     title="Distance-based record linkage",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source="Pagliuca and Seri (1999); Domingo-Ferrer and Torra (2001); distance of Gower (1971), doi 10.2307/2528823",
     meaning=(
         "The share of released records that somebody who knows everyone's original keys would match to the right "
         "person by taking the most similar one, at random among equals."
     ),
-    compute=distance_linkage,
-    parameters={"numeric": "", "distance": "euclidean"},
     check=_check,
     undefined="no link variable holds values",
     needs="records",
@@ -271,7 +263,6 @@ DISTANCE_LINKAGE = Measure(
 
 
 Zero = Literal["safe", "literal"]
-ZERO: tuple[Zero, ...] = get_args(Zero)
 _LISTED = 8
 
 
@@ -284,7 +275,12 @@ class External(NamedTuple):
 
 
 def external_links(
-    batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], file: str, beta: int, zero: Zero
+    batch: ReleaseBatch,
+    domain: Domain,
+    places: tuple[int, ...],
+    file: str = "",
+    beta: Natural = 2,
+    zero: Zero = "safe",
 ) -> np.ndarray:
     """Share of released records ``r`` with ``n(r) <= beta``, ``n(r)`` being the number of external records equal to
     ``r`` on the common attributes (eq. 7).
@@ -299,7 +295,7 @@ def external_links(
     return _share(margin, risky)
 
 
-def external_unmatched(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], file: str) -> np.ndarray:
+def external_unmatched(batch: ReleaseBatch, domain: Domain, places: tuple[int, ...], file: str = "") -> np.ndarray:
     """Share of released records with no equal record in the external file, ``n(r) = 0``.  In [0, 1]."""
     margin, n = _matches(batch, domain, places, file)
     return _share(margin, n == 0)
@@ -395,22 +391,11 @@ def _without_records(file: str, domain: Domain, places: tuple[int, ...]) -> Exte
     return External(common, np.zeros((0, len(common)), np.int32), np.zeros(0, np.int64))
 
 
-def _check_external(file: str, beta: int, zero: str) -> None:
-    if beta < 0:
-        raise UsageError(f"external_links: beta == {beta}, must not be negative.")
-    if zero not in ZERO:
-        raise UsageError(f"external_links: zero == '{zero}', must be safe or literal.{did_you_mean(zero, ZERO)}")
-
-
-EXTERNAL_LINKS = Measure(
-    name="external_links",
+EXTERNAL_LINKS = Measure.of(
+    external_links,
+    "risk",
     symbol="DR7",
     title="Links to an external file",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7 (zero=safe: matched records only)",
     meaning=(
@@ -418,22 +403,15 @@ EXTERNAL_LINKS = Measure(
         "that both hold. Records that equal none are left out unless the plan counts them."
     ),
     depends_on="table",
-    compute=external_links,
-    parameters={"file": "", "beta": 2, "zero": "safe"},
-    check=_check_external,
     named=True,
     cost="microseconds; the file is read once",
 )
-EXTERNAL_UNMATCHED = Measure(
-    name="external_unmatched",
+EXTERNAL_UNMATCHED = Measure.of(
+    external_unmatched,
+    "risk",
     symbol="DR7₀",
     title="Records without a match in an external file",
-    kind="risk",
     better="higher",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source="Gomatam, Karr and Sanil (2005), eq. 7, n(r) = 0",
     meaning=(
@@ -441,8 +419,6 @@ EXTERNAL_UNMATCHED = Measure(
         "that no link can be made."
     ),
     depends_on="table",
-    compute=external_unmatched,
-    parameters={"file": ""},
     named=True,
     cost="microseconds; the file is read once",
 )

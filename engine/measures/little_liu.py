@@ -7,19 +7,17 @@ most ``s`` records (``rule`` "le") or fewer than ``s`` ("lt"); "lt" with ``s`` i
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
-from engine.measures.base import Figure, Measure, Parameter
+from engine.common.registry import remembered
+from engine.measures.base import Figure, Measure, Positive
 from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
 
 SensitivityRule = Literal["le", "lt"]
-RULES: tuple[SensitivityRule, ...] = get_args(SensitivityRule)
 Denominator = Literal["sensitive", "nonempty"]
-DENOMINATORS: tuple[Denominator, ...] = get_args(Denominator)
 
 
 def largest_sensitive(s: int, rule: SensitivityRule) -> int:
@@ -27,7 +25,7 @@ def largest_sensitive(s: int, rule: SensitivityRule) -> int:
     return s if rule == "le" else s - 1
 
 
-def r_original(counts: np.ndarray, s: int = 3, rule: SensitivityRule = "le") -> int:
+def r_original(counts: np.ndarray, s: Positive = 3, rule: SensitivityRule = "le") -> int:
     """R(orig), the expected re-identifications in the unaltered data: every record of a sensitive cell of ``m`` counts
     ``1/m``, so it is the number of sensitive cells.
 
@@ -36,15 +34,15 @@ def r_original(counts: np.ndarray, s: int = 3, rule: SensitivityRule = "le") -> 
     return int(np.count_nonzero((counts > 0) & (counts <= largest_sensitive(s, rule))))
 
 
-def r1(batch: ReleaseBatch, s: int, rule: SensitivityRule) -> np.ndarray:
+def r1(batch: ReleaseBatch, s: Positive = 3, rule: SensitivityRule = "le") -> np.ndarray:
     """R1: ``1/m`` summed over the records that kept their key cell while its released size ``m`` is sensitive.
 
     From 0 to the number of key cells; lower is better; the unaltered data have R(orig).
     """
-    largest = largest_sensitive(s, rule)
-    return batch.own.cached(("r1", largest), lambda: _r1(batch, largest))
+    return _r1(batch, largest_sensitive(s, rule))
 
 
+@remembered("own")
 def _r1(batch: ReleaseBatch, largest: int) -> np.ndarray:
     no_longer_sensitive = batch.total((batch.before > 0) & (batch.before <= largest))
     sensitive = (batch.after > 0) & (batch.after <= largest)
@@ -53,7 +51,7 @@ def _r1(batch: ReleaseBatch, largest: int) -> np.ndarray:
     return result
 
 
-def r1_share(batch: ReleaseBatch, s: int, rule: SensitivityRule) -> np.ndarray:
+def r1_share(batch: ReleaseBatch, s: Positive = 3, rule: SensitivityRule = "le") -> np.ndarray:
     """R1 / R(orig), which is 1 - P1 and the form for frontiers.
 
     At least 0; lower is better; above 1 when swapping makes more cells sensitive than it empties; NaN without a
@@ -62,7 +60,9 @@ def r1_share(batch: ReleaseBatch, s: int, rule: SensitivityRule) -> np.ndarray:
     return _ratio(r1(batch, s, rule), r_original(batch.original, s, rule))
 
 
-def p1(batch: ReleaseBatch, s: int, rule: SensitivityRule, denominator: Denominator) -> np.ndarray:
+def p1(
+    batch: ReleaseBatch, s: Positive = 3, rule: SensitivityRule = "le", denominator: Denominator = "sensitive"
+) -> np.ndarray:
     """Protection P1 = 1 - R1 / R(orig).
 
     At most 1; higher is safer; negative when cells that were not sensitive become so.  With ``denominator`` "nonempty"
@@ -81,7 +81,7 @@ def _ratio(figures: np.ndarray, divisor: int) -> np.ndarray:
     return figures / divisor if divisor else np.full(len(figures), np.nan)
 
 
-def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: SensitivityRule) -> Figure:
+def r2(release: RecordRelease, places: tuple[int, ...], s: Positive = 3, rule: SensitivityRule = "le") -> Figure:
     """R2: what the D tables of a release give away jointly.
 
     ``e_ik`` is the number of tables that put record ``i`` into key cell ``k``, and ``u_k`` the number of records that
@@ -92,7 +92,11 @@ def r2(release: RecordRelease, places: tuple[int, ...], s: int, rule: Sensitivit
 
 
 def p2(
-    release: RecordRelease, places: tuple[int, ...], s: int, rule: SensitivityRule, denominator: Denominator
+    release: RecordRelease,
+    places: tuple[int, ...],
+    s: Positive = 3,
+    rule: SensitivityRule = "le",
+    denominator: Denominator = "sensitive",
 ) -> Figure:
     """Protection P2 = 1 - R2 / R(orig), with ``denominator`` as in :func:`p1`; NaN without a sensitive cell."""
     sizes = release.original.cached(
@@ -108,12 +112,9 @@ def _tables(release: RecordRelease) -> str:
     return f"{len(release.tables)} tables jointly" if len(release.tables) > 1 else "one table"
 
 
+@remembered()
 def _joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:
     """Each record's share of R2, shape ``(n_records,)``; time and memory follow records times tables."""
-    return release.cached(("joint risk", places, largest_size), lambda: _form_joint_risk(release, places, largest_size))
-
-
-def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], largest_size: int) -> np.ndarray:
     n, true = release.data.n_records, release.original.cells(places)
     released_cells = [table.cells(places) for table in release.tables]
     cells, cell = np.unique(np.concatenate(released_cells), return_inverse=True)
@@ -130,32 +131,14 @@ def _form_joint_risk(release: RecordRelease, places: tuple[int, ...], largest_si
     return risk
 
 
-def _check(s: int, rule: str) -> None:
-    if s < 1:
-        raise UsageError(f"sensitivity threshold: s == {s}, must be a positive whole number.")
-    if rule not in RULES:
-        raise UsageError(f"sensitivity threshold: rule == '{rule}', must be le or lt.{did_you_mean(rule, RULES)}")
-
-
-def _check_protection(s: int, rule: str, denominator: str) -> None:
-    _check(s, rule)
-    if denominator not in DENOMINATORS:
-        raise UsageError(
-            f"denominator == '{denominator}', must be sensitive or nonempty.{did_you_mean(denominator, DENOMINATORS)}"
-        )
-
-
 NO_SENSITIVE = "no sensitive cell"
 _PAPER = "Little and Liu (2003), "
-_RISK: dict[str, Parameter] = {"s": 3, "rule": "le"}
-_PROTECTION: dict[str, Parameter] = {**_RISK, "denominator": "sensitive"}
-R1 = Measure(
-    name="r1",
+R1 = Measure.of(
+    r1,
+    "risk",
     symbol="R₁",
     title="Expected re-identifications",
-    kind="risk",
     range="0 to the number of key cells",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source=_PAPER + "R1",
@@ -163,15 +146,12 @@ R1 = Measure(
         "The number of records that an intruder is expected to match rightly who knows everyone's keys and guesses "
         "blindly within each small cell. Only records with unaltered keys count."
     ),
-    compute=r1,
-    parameters=_RISK,
-    check=_check,
 )
-R1_SHARE = Measure(
-    name="r1_share",
+R1_SHARE = Measure.of(
+    r1_share,
+    "risk",
     symbol="R₁/R",
     title="Expected re-identifications, relative to the original",
-    kind="risk",
     range="0 upwards; 1 is the unaltered data",
     least=0.0,
     unit="share of the original's expected re-identifications",
@@ -180,16 +160,13 @@ R1_SHARE = Measure(
         "The expected number of right guesses in small key cells, as a share of that in the unaltered data; above 1 "
         "the release is worse than doing nothing."
     ),
-    compute=r1_share,
-    parameters=_RISK,
-    check=_check,
     undefined=NO_SENSITIVE,
 )
-P1 = Measure(
-    name="p1",
+P1 = Measure.of(
+    p1,
+    "risk",
     symbol="P₁",
     title="Protection of small key cells",
-    kind="risk",
     better="higher",
     range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     most=1.0,
@@ -199,18 +176,14 @@ P1 = Measure(
         "The share of the expected right guesses in small key cells that the release takes away: 1 takes away all, "
         "0 none."
     ),
-    compute=p1,
-    parameters=_PROTECTION,
-    check=_check_protection,
     undefined=NO_SENSITIVE,
 )
-R2 = Measure(
-    name="r2",
+R2 = Measure.of(
+    r2,
+    "risk",
     symbol="R₂",
     title="Expected re-identifications from all tables jointly",
-    kind="risk",
     range="0 to the number of key cells",
-    least=0.0,
     unit="records",
     unit_kind="count",
     judges_jointly=("r1", "r1_share"),
@@ -220,17 +193,14 @@ R2 = Measure(
         "key cell of every record in each table of the release. With one table it equals R1."
     ),
     depends_on="unaltered",
-    compute=r2,
-    parameters=_RISK,
-    check=_check,
     needs="records",
     cost="milliseconds per table, with the number of records",
 )
-P2 = Measure(
-    name="p2",
+P2 = Measure.of(
+    p2,
+    "risk",
     symbol="P₂",
     title="Protection of small key cells, all tables jointly",
-    kind="risk",
     better="higher",
     range="at most 1; 0 is the unaltered data, negative is worse than it (denominator=nonempty: it may be above 0)",
     most=1.0,
@@ -241,9 +211,6 @@ P2 = Measure(
         "who sees all its tables together."
     ),
     depends_on="unaltered",
-    compute=p2,
-    parameters=_PROTECTION,
-    check=_check_protection,
     undefined=NO_SENSITIVE,
     needs="records",
     cost="milliseconds per table, with the number of records",

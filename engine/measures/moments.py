@@ -16,13 +16,12 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError
 from engine.common.processes import one_thread
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Summary, ZeroOne
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
 from engine.release.records import ReleasedTable
 
 NO_COLUMNS = "the plan names no numeric columns and has no analyses that use any"
 NO_BY = "none"
-SUMMARIES = ("mean", "max")
 _ZERO = 1e-12
 
 
@@ -129,7 +128,7 @@ def _where(setting: _Setting, stratum: int, *columns: int) -> str:
     return f"{name} in {setting.strata[stratum]}" if setting.strata[stratum] else name
 
 
-def mean_shift(release: RecordRelease, places: tuple[int, ...], by: str, weighted: int) -> Figure:
+def mean_shift(release: RecordRelease, places: tuple[int, ...], by: str = NO_BY, weighted: ZeroOne = 0) -> Figure:
     """Mean over numeric columns (and strata) of ``|mean after - mean before|`` in standard deviations of the original.
 
     The standard deviation is the column's over the whole original.  0 upwards, lower is better.  A stratum that a
@@ -157,7 +156,7 @@ def mean_shift(release: RecordRelease, places: tuple[int, ...], by: str, weighte
     return _over_tables(release, by, weighted, figure)
 
 
-def covariance_ratio(release: RecordRelease, places: tuple[int, ...], by: str, weighted: int) -> Figure:
+def covariance_ratio(release: RecordRelease, places: tuple[int, ...], by: str = NO_BY, weighted: ZeroOne = 0) -> Figure:
     """Mean of ``|log(covariance after / covariance before)|`` over all entries of the covariance matrix (and strata).
 
     0 upwards, lower is better: 0.1 is about ten per cent up or down.  Both halves of the matrix count, as do the
@@ -192,7 +191,13 @@ def covariance_ratio(release: RecordRelease, places: tuple[int, ...], by: str, w
     return _over_tables(release, by, weighted, figure)
 
 
-def correlation_change(release: RecordRelease, places: tuple[int, ...], by: str, weighted: int, summary: str) -> Figure:
+def correlation_change(
+    release: RecordRelease,
+    places: tuple[int, ...],
+    by: str = NO_BY,
+    weighted: ZeroOne = 0,
+    summary: Summary = "mean",
+) -> Figure:
     """Mean (or largest) ``|r after - r before|`` of Pearson correlations of every two numeric columns (and strata).
 
     In [0, 2], lower is better.  Pairs without a correlation (a column does not vary) are left out and counted.
@@ -227,19 +232,10 @@ def _correlations(covariances: np.ndarray) -> np.ndarray:
     return result
 
 
-def _check(**parameters: int | str) -> None:
-    if parameters["weighted"] not in (0, 1):
-        raise UsageError(f"weighted == {parameters['weighted']}, must be 0 or 1.")
-    summary = parameters.get("summary", SUMMARIES[0])
-    if summary not in SUMMARIES:
-        raise UsageError(f"summary == '{summary}', must be mean or max.")
-
-
 _measure = partial(
-    Measure,
+    Measure.of,
     kind="utility",
     over="all",
-    check=_check,
     undefined="there is no numeric column with two different numbers",
     needs="records",
     cost="tens of microseconds for each stratum of a thousand records",
@@ -247,7 +243,7 @@ _measure = partial(
 
 
 MEAN_SHIFT = _measure(
-    name="mean_shift",
+    mean_shift,
     symbol="Δx̄/s",
     title="Shift of means",
     least=0.0,
@@ -257,11 +253,9 @@ MEAN_SHIFT = _measure(
         "How far the means of the numeric columns move, as a share of the usual spread between records. The plan "
         "may ask for the groups of an attribute apart, such as men and women."
     ),
-    compute=mean_shift,
-    parameters={"by": NO_BY, "weighted": 0},
 )
 COVARIANCE_RATIO = _measure(
-    name="covariance_ratio",
+    covariance_ratio,
     symbol="|log s*/s|",
     title="Ratio of covariances",
     least=0.0,
@@ -271,11 +265,9 @@ COVARIANCE_RATIO = _measure(
         "By what factor the variances and covariances of the numeric columns change on average, as a logarithm: 0.1 "
         "is about ten per cent up or down."
     ),
-    compute=covariance_ratio,
-    parameters={"by": NO_BY, "weighted": 0},
 )
 CORRELATION_CHANGE = _measure(
-    name="correlation_change",
+    correlation_change,
     symbol="|Δr|",
     title="Change of correlations",
     range="0 to 2",
@@ -287,6 +279,4 @@ CORRELATION_CHANGE = _measure(
         "How much the correlations between the numeric columns change: the mean over all pairs, or the largest "
         "change where the plan asks for it."
     ),
-    compute=correlation_change,
-    parameters={"by": NO_BY, "weighted": 0, "summary": SUMMARIES[0]},
 )

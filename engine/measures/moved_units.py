@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.common.registry import remembered
 from engine.data.microdata import Microdata, Units
 from engine.data.table import occupied
 from engine.measures.base import Figure, Measure
@@ -124,13 +125,9 @@ class Found(NamedTuple):
         return self.verdict.finds or self.auc >= max(_BETTER, 0.5 + _ERRORS * spread)
 
 
+@remembered(at=1)
 def named(release: RecordRelease, table: ReleasedTable, attributes: Sequence[int]) -> Named:
     """Attack one table of a release with two-way tables of some attributes; done once for all measures."""
-    attributes = tuple(attributes)
-    return table.cached(("moved units", attributes), lambda: _named(release, table, attributes))
-
-
-def _named(release: RecordRelease, table: ReleasedTable, attributes: tuple[int, ...]) -> Named:
     moved = tuple(j for j in attributes if release.changed(table, (j,)).any())
     units, records = _whole_units(release, table, moved), release.changed(table, moved)
     n = release.data.n_records if units is None else len(units)
@@ -261,7 +258,7 @@ def detection_unit_auc(release: RecordRelease, places: tuple[int, ...]) -> Figur
     return _mean([named(release, table, places).auc for table in release.tables], _ALTERED + ", or all are")
 
 
-def detection_unit_precision(release: RecordRelease, places: tuple[int, ...], top: str) -> Figure:
+def detection_unit_precision(release: RecordRelease, places: tuple[int, ...], top: str = "0.01") -> Figure:
     """Share of altered ones among the ``top`` records or households that look most suspect in the same attacks; a
     ``top`` up to 1 is a share, rounded up, and above it a number.
 
@@ -304,11 +301,11 @@ _INTRUDER = (
 )
 _COST = "about a second per 100,000 records and 10 attributes"
 _REVISED = "the best attack without one that learns from swaps of its own"
-DETECTION_UNIT_AUC = Measure(
-    name="detection_unit_auc",
+DETECTION_UNIT_AUC = Measure.of(
+    detection_unit_auc,
+    "risk",
     symbol="AUCᵤ",
     title="Detection of altered households or records",
-    kind="risk",
     least=0.0,
     most=1.0,
     unit="probability",
@@ -317,50 +314,38 @@ DETECTION_UNIT_AUC = Measure(
     + _INTRUDER
     + " 0.5 is guessing.",
     over="all",
-    compute=detection_unit_auc,
     undefined=_ALTERED + ", or all are",
     needs="records",
     cost=_COST,
     revised=_REVISED,
 )
-DETECTION_UNIT_PRECISION = Measure(
-    name="detection_unit_precision",
+DETECTION_UNIT_PRECISION = Measure.of(
+    detection_unit_precision,
+    "risk",
     symbol="PPVᵤ",
     title="Altered ones among the most suspect households or records",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of the most suspect",
-    unit_kind="share",
     share_of="the most suspect",
     source=_TABLES + "; precision among the first",
     meaning="The share of altered ones among those that look most suspect"
     + _INTRUDER
     + " Guessing reaches the altered share.",
     over="all",
-    compute=detection_unit_precision,
-    parameters={"top": "0.01"},
     check=_check_top,
     undefined=_ALTERED,
     needs="records",
     cost=_COST,
     revised=_REVISED,
 )
-DETECTION_UNIT_CERTAIN = Measure(
-    name="detection_unit_certain",
+DETECTION_UNIT_CERTAIN = Measure.of(
+    detection_unit_certain,
+    "risk",
     symbol="CERᵤ",
     title="Altered households or records that tables tell outright",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of the altered",
-    unit_kind="share",
     share_of="the altered",
     source="cells that held fewer persons in the original than one household or record has in the release",
     meaning="The share of altered households, or records, that stand where the original's two-way tables have no room "
     "for them, such as in a cell that was empty: an intruder with these tables is certain.",
     over="all",
-    compute=detection_unit_certain,
     undefined=_ALTERED,
     needs="records",
     cost=_COST,

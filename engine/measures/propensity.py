@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError
+from engine.common.errors import EngineError
 from engine.common.processes import one_thread
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Positive, ZeroOne
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns
 from engine.models.regression import binomial, newton
 from engine.release.records import ReleasedTable
@@ -181,7 +181,7 @@ def _worst(release: RecordRelease, places: tuple[int, ...], stacked: Stacked, ch
     return worst[1]
 
 
-def pmse(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+def pmse(release: RecordRelease, places: tuple[int, ...], interactions: ZeroOne = 1) -> Figure:
     """Propensity mean squared error, ``mean (p - 1/2)^2`` over original and released records.  In [0, 1/4], lower is
     better; 0 when main effects (and two-way products, ``interactions=1``) tell nothing apart.
 
@@ -196,7 +196,7 @@ def pmse(release: RecordRelease, places: tuple[int, ...], interactions: int) -> 
     )
 
 
-def pmse_ratio(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+def pmse_ratio(release: RecordRelease, places: tuple[int, ...], interactions: ZeroOne = 1) -> Figure:
     """pMSE over its expectation for a file drawn from the original (a bootstrap, or a correct model fitted to it), ``(k
     - 1)(1 - c)^2 c / N`` with k parameters and N stacked records (Snoke et al. 2018).  0 upwards, lower is better.
 
@@ -212,7 +212,7 @@ def pmse_ratio(release: RecordRelease, places: tuple[int, ...], interactions: in
     return _over_tables(release, figure, [])
 
 
-def pmse_tree(release: RecordRelease, places: tuple[int, ...], leaf: int) -> Figure:
+def pmse_tree(release: RecordRelease, places: tuple[int, ...], leaf: Positive = 5) -> Figure:
     """pMSE with a classification tree in place of the logistic model; its leaves hold at least ``leaf`` records of the
     two files together.  In [0, 1/4], lower is better.  It finds what products of two variables do not show."""
     shape = tuple(release.data.domain.shape[j] for j in places)
@@ -225,7 +225,7 @@ def pmse_tree(release: RecordRelease, places: tuple[int, ...], leaf: int) -> Fig
     return _over_tables(release, figure, [])
 
 
-def specks(release: RecordRelease, places: tuple[int, ...], interactions: int) -> Figure:
+def specks(release: RecordRelease, places: tuple[int, ...], interactions: ZeroOne = 1) -> Figure:
     """Largest difference between the distribution functions of the propensities of original and released records (the
     Kolmogorov-Smirnov distance; Bowen and Snoke 2021).  In [0, 1], lower is better.
 
@@ -242,18 +242,9 @@ def specks(release: RecordRelease, places: tuple[int, ...], interactions: int) -
     return _over_tables(release, figure, [])
 
 
-def _check(**parameters: int | str) -> None:
-    if parameters.get("interactions", 1) not in (0, 1):
-        raise UsageError(f"interactions == {parameters['interactions']}, must be 0 (main effects) or 1 (and pairs).")
-    leaf = parameters.get("leaf", 1)
-    if not isinstance(leaf, int) or leaf < 1:
-        raise UsageError(f"leaf == {leaf}, must be at least 1, the records in a leaf of the tree.")
-
-
 _measure = partial(
-    Measure,
+    Measure.of,
     kind="utility",
-    check=_check,
     undefined="no variable takes two values, so the model has nothing to tell records apart by",
     needs="records",
     cost="milliseconds for a thousand distinct rows; with numeric columns it grows with the records",
@@ -263,7 +254,7 @@ _measure = partial(
 _WOO = "Woo, Reiter, Oganian and Karr (2009), doi:10.29012/jpc.v1i1.568"
 
 PMSE = _measure(
-    name="pmse",
+    pmse,
     symbol="pMSE",
     title="Propensity mean squared error",
     range="0 to 1/4",
@@ -275,11 +266,9 @@ PMSE = _measure(
         "How well a statistical model tells released records from original ones. At 0 it cannot, and the release "
         "serves as well for everything that the model looks at."
     ),
-    compute=pmse,
-    parameters={"interactions": 1},
 )
 PMSE_RATIO = _measure(
-    name="pmse_ratio",
+    pmse_ratio,
     symbol="pMSE/E",
     title="Propensity mean squared error, ratio",
     least=0.0,
@@ -289,11 +278,9 @@ PMSE_RATIO = _measure(
         "The propensity mean squared error as a multiple of what records drawn anew from the original itself would "
         "show; another sample of the same population would show about 2."
     ),
-    compute=pmse_ratio,
-    parameters={"interactions": 1},
 )
 PMSE_TREE = _measure(
-    name="pmse_tree",
+    pmse_tree,
     symbol="pMSE(tree)",
     title="Propensity mean squared error, tree",
     range="0 to 1/4",
@@ -305,11 +292,9 @@ PMSE_TREE = _measure(
         "How well a decision tree tells released records from original ones; it also finds changes in combinations "
         "of three or more columns."
     ),
-    compute=pmse_tree,
-    parameters={"leaf": 5},
 )
 SPECKS = _measure(
-    name="specks",
+    specks,
     symbol="KS",
     title="Distance of propensities (SPECKS)",
     least=0.0,
@@ -320,6 +305,4 @@ SPECKS = _measure(
         "How well a statistical model tells released records from original ones: the largest difference, at any "
         "limit, between the shares of both that the model finds typical of a release."
     ),
-    compute=specks,
-    parameters={"interactions": 1},
 )

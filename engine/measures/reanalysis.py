@@ -13,15 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from engine.common.errors import UsageError, did_you_mean
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Summary, ZeroOne
 from engine.models.analyses import DF, Compared, DegreesOfFreedom, chosen, compare
 from engine.models.record_release import RecordRelease
 from engine.models.regression import WHY
 from engine.plan.entries import ALL
 
 NO_ANALYSES = "the plan declares no analyses"
-SUMMARIES = ("mean", "max")
 
 
 def interval_overlap(before: np.ndarray, half: np.ndarray, after: np.ndarray, half_after: np.ndarray) -> np.ndarray:
@@ -108,7 +106,9 @@ def _overlaps(results: Joined) -> tuple[np.ndarray, list[str]]:
     return overlap, notes
 
 
-def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, df: DegreesOfFreedom) -> Figure:
+def ci_overlap(
+    release: RecordRelease, places: tuple[int, ...], analysis: str = ALL, df: DegreesOfFreedom = DF[0]
+) -> Figure:
     """Mean overlap J of the 95 % intervals of all coefficients, before and after.  At most 1, higher is better;
     negative where intervals are disjoint.
 
@@ -134,7 +134,9 @@ def ci_overlap(release: RecordRelease, places: tuple[int, ...], analysis: str, d
     return _figure(float(np.nanmean(overlap)), notes)
 
 
-def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, df: DegreesOfFreedom) -> Figure:
+def ci_disjoint(
+    release: RecordRelease, places: tuple[int, ...], analysis: str = ALL, df: DegreesOfFreedom = DF[0]
+) -> Figure:
     """Number of coefficients whose 95 % intervals before and after do not overlap (J < 0).  Lower is better."""
     results = joined(release, analysis, df)
     if results is None:
@@ -149,7 +151,9 @@ def ci_disjoint(release: RecordRelease, places: tuple[int, ...], analysis: str, 
     return _figure(float(len(disjoint)), notes)
 
 
-def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis: str, summary: str) -> Figure:
+def coefficient_shift(
+    release: RecordRelease, places: tuple[int, ...], analysis: str = ALL, summary: Summary = "mean"
+) -> Figure:
     """Mean (or largest) ``|estimate after - before| / standard error before``.  0 upwards, lower is better.
 
     Several released tables: the mean of their estimates.  Coefficients without a standard error in the original do not
@@ -169,7 +173,9 @@ def coefficient_shift(release: RecordRelease, places: tuple[int, ...], analysis:
     return _figure(float(np.nanmean(shift) if summary == "mean" else shift[worst]), notes)
 
 
-def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str, significant: int) -> Figure:
+def sign_changes(
+    release: RecordRelease, places: tuple[int, ...], analysis: str = ALL, significant: ZeroOne = 0
+) -> Figure:
     """Number of coefficients whose sign is opposite after; with ``significant=1`` only among those whose 95 % interval
     in the original leaves out zero.  Lower is better."""
     results = joined(release, analysis)
@@ -191,7 +197,7 @@ def sign_changes(release: RecordRelease, places: tuple[int, ...], analysis: str,
     return _figure(float(len(reversed_sign)), notes)
 
 
-def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
+def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis: str = ALL) -> Figure:
     """Number of coefficients that the original estimates and the release does not (a level gone from a stratum,
     separation, too few records).  Lower is better."""
     results = joined(release, analysis)
@@ -202,7 +208,7 @@ def coefficients_lost(release: RecordRelease, places: tuple[int, ...], analysis:
     return _figure(float(results.lost.sum()), results.remarks())
 
 
-def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: str) -> Figure:
+def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: str = ALL) -> Figure:
     """Mean fraction of information lost, ``gamma = (B/D) / T`` of Reiter's rules, over all coefficients.  In [0, 1),
     lower is better; NaN for one released table, from which it cannot be known."""
     results = joined(release, analysis)
@@ -219,16 +225,6 @@ def information_loss(release: RecordRelease, places: tuple[int, ...], analysis: 
     return _figure(float(np.nanmean(results.gamma)), notes)
 
 
-def _check(**parameters: int | str) -> None:
-    for name, allowed in (("df", DF), ("summary", SUMMARIES)):
-        value = parameters.get(name, allowed[0])
-        if value not in allowed:
-            raise UsageError(f"{name} == '{value}', must be {' or '.join(allowed)}.{did_you_mean(str(value), allowed)}")
-    significant = parameters.get("significant", 0)
-    if significant not in (0, 1):
-        raise UsageError(f"significant == {significant}, must be 0 or 1.")
-
-
 _COST = (
     "a few milliseconds for each analysis on a thousand records (a tenth of a second for ordered models), shared by "
     "all measures of re-analysis"
@@ -237,10 +233,9 @@ _UNDEFINED = "no coefficient of a declared analysis can be compared"
 
 
 _measure = partial(
-    Measure,
+    Measure.of,
     kind="utility",
     over="all",
-    check=_check,
     undefined=_UNDEFINED,
     needs="records",
     cost=_COST,
@@ -250,7 +245,7 @@ _measure = partial(
 _KARR = "Karr, Kohnen, Oganian, Reiter and Sanil (2006), doi:10.1198/000313006X124640"
 
 CI_OVERLAP = _measure(
-    name="ci_overlap",
+    ci_overlap,
     symbol="J",
     title="Confidence interval overlap",
     better="higher",
@@ -263,11 +258,9 @@ CI_OVERLAP = _measure(
         "same, below 0 they do not touch. With one released table they leave out the uncertainty that protection "
         "adds."
     ),
-    compute=ci_overlap,
-    parameters={"analysis": ALL, "df": DF[0]},
 )
 CI_DISJOINT = _measure(
-    name="ci_disjoint",
+    ci_disjoint,
     symbol="#J<0",
     title="Disjoint confidence intervals",
     range="0 to the number of coefficients",
@@ -278,11 +271,9 @@ CI_DISJOINT = _measure(
         "The number of regression coefficients whose confidence intervals before and after do not touch, so that a "
         "user of the release would reach another conclusion."
     ),
-    compute=ci_disjoint,
-    parameters={"analysis": ALL, "df": DF[0]},
 )
 COEFFICIENT_SHIFT = _measure(
-    name="coefficient_shift",
+    coefficient_shift,
     symbol="|Δβ|/SE",
     title="Shift of regression coefficients",
     least=0.0,
@@ -292,11 +283,9 @@ COEFFICIENT_SHIFT = _measure(
         "How far the coefficients of the declared regressions move, in units of their standard error. Chance alone "
         "rarely moves one by more than about 2."
     ),
-    compute=coefficient_shift,
-    parameters={"analysis": ALL, "summary": SUMMARIES[0]},
 )
 SIGN_CHANGES = _measure(
-    name="sign_changes",
+    sign_changes,
     symbol="±β",
     title="Sign changes of regression coefficients",
     range="0 to the number of coefficients",
@@ -304,11 +293,9 @@ SIGN_CHANGES = _measure(
     unit="coefficients",
     source="count of coefficients with opposite signs before and after",
     meaning="The number of regression coefficients whose sign protection reverses.",
-    compute=sign_changes,
-    parameters={"analysis": ALL, "significant": 0},
 )
 COEFFICIENTS_LOST = _measure(
-    name="coefficients_lost",
+    coefficients_lost,
     symbol="β?",
     title="Coefficients that can no longer be estimated",
     range="0 to the number of coefficients",
@@ -316,12 +303,10 @@ COEFFICIENTS_LOST = _measure(
     unit="coefficients",
     source="count of coefficients that are estimable in the original and not in the release",
     meaning="The number of regression coefficients that can be estimated from the original and not from the release.",
-    compute=coefficients_lost,
-    parameters={"analysis": ALL},
 )
 INFORMATION_LOSS = replace(
     _measure(
-        name="information_loss",
+        information_loss,
         symbol="γ",
         title="Information lost to protection",
         least=0.0,
@@ -332,8 +317,6 @@ INFORMATION_LOSS = replace(
             "The share of the statistical information in the declared regressions that protection takes away, "
             "estimated from how far several released tables differ."
         ),
-        compute=information_loss,
-        parameters={"analysis": ALL},
     ),
     unit_kind="share",
     share_of="information",

@@ -15,12 +15,13 @@ from itertools import combinations
 import numpy as np
 
 from engine.common.errors import UsageError
+from engine.common.registry import remembered
 from engine.data.table import occupied
-from engine.measures.base import Measure
+from engine.measures.base import Measure, Positive, Several
 from engine.release.batch import ReleaseBatch, SummedBatch, unpack
 
 
-def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
+def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: Several = 3) -> np.ndarray:
     """Share of unaltered records that lie in small cells of the released table (Gomatam, Karr and Sanil 2005, eq. 6).
 
     A cell is small when its released count is 1 to ``n_rule - 1``.  In [0, 1]; higher is riskier; NaN when no record is
@@ -39,23 +40,11 @@ def small_cells(batch: ReleaseBatch | SummedBatch, n_rule: int) -> np.ndarray:
     return result
 
 
-def _check_n_rule(n_rule: int) -> None:
-    if n_rule < 2:
-        raise UsageError(
-            f"small_cells: n_rule == {n_rule}, must be at least 2 (2 counts unique records only, 3 counts cells of "
-            "one or two)."
-        )
-
-
-SMALL_CELLS = Measure(
-    name="small_cells",
+SMALL_CELLS = Measure.of(
+    small_cells,
+    "risk",
     symbol="DR",
     title="Small-cell risk",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of unaltered records",
-    unit_kind="share_of_records",
     share_of="unaltered records",
     of_unaltered=True,
     source="Gomatam, Karr and Sanil (2005), eq. 6",
@@ -63,9 +52,6 @@ SMALL_CELLS = Measure(
         "The share of unaltered records that stand alone or nearly alone (fewer than n_rule together) in the "
         "released table. It counts exposed records and is not the chance that somebody is identified."
     ),
-    compute=small_cells,
-    parameters={"n_rule": 3},
-    check=_check_n_rule,
     undefined="no unaltered record",
 )
 
@@ -73,7 +59,7 @@ SMALL_CELLS = Measure(
 MOST_SUBSETS = 2000
 
 
-def small_cells_unswapped(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+def small_cells_unswapped(batch: ReleaseBatch, n_rule: Several = 3) -> np.ndarray:
     """Share of all records in small cells of the keys that the candidate leaves unswapped.
 
     Eq. 6 of Gomatam, Karr and Sanil (2005) on those keys: no record is altered there, so every one counts.  With all
@@ -91,7 +77,7 @@ def uniques_unswapped(batch: ReleaseBatch) -> np.ndarray:
     return _of_unswapped(batch, lambda counts: float(np.count_nonzero(counts == 1)))
 
 
-def expected_matches_unswapped(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
+def expected_matches_unswapped(batch: ReleaseBatch, n_rule: Several = 3) -> np.ndarray:
     """Expected number of right matches of somebody who uses the unswapped keys only.
 
     Each record of a small cell (fewer than ``n_rule`` records) is matched to one of its cell at random and is right
@@ -103,7 +89,7 @@ def expected_matches_unswapped(batch: ReleaseBatch, n_rule: int) -> np.ndarray:
     return _of_unswapped(batch, lambda counts: float(np.count_nonzero(counts < n_rule)))
 
 
-def small_cells_subset(batch: ReleaseBatch, size: int, n_rule: int) -> np.ndarray:
+def small_cells_subset(batch: ReleaseBatch, size: Positive = 3, n_rule: Several = 3) -> np.ndarray:
     """Largest small-cell risk over all sets of ``size`` keys.
 
     Eq. 6 of Gomatam, Karr and Sanil (2005) on the released table of each set of ``size`` keys (all keys where there are
@@ -146,40 +132,22 @@ def _swaps(batch: ReleaseBatch) -> np.ndarray:
     return np.asarray(batch.swaps & (batch.changed > 0)[:, None])
 
 
+@remembered("shared")
 def _original_counts(batch: ReleaseBatch, keys: tuple[int, ...]) -> np.ndarray:
     """Counts of the occupied cells of some keys in the original."""
-
-    def tabulated() -> np.ndarray:
-        n = len(batch.original)
-        columns = [unpack(batch.index_words[:n], batch.layout[j]) for j in keys]
-        cells, inverse = occupied(columns, [batch.shape[j] for j in keys], n)
-        return np.bincount(inverse, weights=batch.original, minlength=len(cells))
-
-    return batch.shared.cached(("counts of the original", keys), tabulated)
-
-
-def _check_rule(n_rule: int) -> None:
-    if n_rule < 2:
-        raise UsageError(f"n_rule == {n_rule}, must be at least 2 (2 counts records that stand alone).")
-
-
-def _check_subset(size: int, n_rule: int) -> None:
-    if size < 1:
-        raise UsageError(f"small_cells_subset: size == {size}, must be at least 1 key.")
-    _check_rule(n_rule)
+    n = len(batch.original)
+    columns = [unpack(batch.index_words[:n], batch.layout[j]) for j in keys]
+    cells, inverse = occupied(columns, [batch.shape[j] for j in keys], n)
+    return np.bincount(inverse, weights=batch.original, minlength=len(cells))
 
 
 _EQ_6 = "Gomatam, Karr and Sanil (2005), eq. 6, "
 
-SMALL_CELLS_UNSWAPPED = Measure(
-    name="small_cells_unswapped",
+SMALL_CELLS_UNSWAPPED = Measure.of(
+    small_cells_unswapped,
+    "risk",
     symbol="DR₋S",
     title="Small-cell risk on the unswapped keys",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source=_EQ_6 + "on the keys that are not swapped",
     meaning=(
@@ -188,17 +156,12 @@ SMALL_CELLS_UNSWAPPED = Measure(
         "nothing leaves all keys unswapped."
     ),
     depends_on="records",
-    compute=small_cells_unswapped,
-    parameters={"n_rule": 3},
-    check=_check_rule,
 )
-UNIQUES_UNSWAPPED = Measure(
-    name="uniques_unswapped",
+UNIQUES_UNSWAPPED = Measure.of(
+    uniques_unswapped,
+    "risk",
     symbol="SU₋S",
     title="Uniques on the unswapped keys",
-    kind="risk",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of one-record cells of the unswapped keys; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
@@ -207,15 +170,12 @@ UNIQUES_UNSWAPPED = Measure(
         "does not hide them from somebody who ignores the swapped keys."
     ),
     depends_on="records",
-    compute=uniques_unswapped,
 )
-EXPECTED_MATCHES_UNSWAPPED = Measure(
-    name="expected_matches_unswapped",
+EXPECTED_MATCHES_UNSWAPPED = Measure.of(
+    expected_matches_unswapped,
+    "risk",
     symbol="EM₋S",
     title="Expected right matches on the unswapped keys",
-    kind="risk",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source=(
@@ -227,19 +187,12 @@ EXPECTED_MATCHES_UNSWAPPED = Measure(
         "keys of everyone in the file and picks at random among equal records. It equals the number of small cells."
     ),
     depends_on="records",
-    compute=expected_matches_unswapped,
-    parameters={"n_rule": 3},
-    check=_check_rule,
 )
-SMALL_CELLS_SUBSET = Measure(
-    name="small_cells_subset",
+SMALL_CELLS_SUBSET = Measure.of(
+    small_cells_subset,
+    "risk",
     symbol="DRₖ",
     title="Small-cell risk of the worst few keys",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of unchanged records",
-    unit_kind="share_of_records",
     share_of="unchanged records",
     source=_EQ_6 + "largest over sets of keys",
     meaning=(
@@ -247,9 +200,6 @@ SMALL_CELLS_SUBSET = Measure(
         "choice of keys that exposes most records."
     ),
     depends_on="records",
-    compute=small_cells_subset,
-    parameters={"size": 3, "n_rule": 3},
-    check=_check_subset,
     undefined="no record is unchanged on any choice of keys",
     cost="some microseconds per set of keys",
 )

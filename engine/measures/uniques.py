@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
-from engine.common.errors import EngineError, UsageError, did_you_mean
+from engine.common.errors import EngineError, UsageError
+from engine.common.registry import remembered
 from engine.data.table import occupied
-from engine.measures.base import Figure, Measure
+from engine.measures.base import Figure, Measure, Several
 from engine.models.loglinear import Counts, Model, fit
 from engine.models.record_release import RecordRelease
 from engine.release.batch import ReleaseBatch
 from engine.release.records import ReleasedTable
 
-MODELS = ("main", "two_way")
+Terms = Literal["main", "two_way"]
 
 
 def sample_uniques(batch: ReleaseBatch) -> np.ndarray:
@@ -34,23 +36,22 @@ def unchanged_uniques(batch: ReleaseBatch) -> np.ndarray:
     return result
 
 
-def k_anonymity(batch: ReleaseBatch, k: int) -> np.ndarray:
+@remembered("own")
+def k_anonymity(batch: ReleaseBatch, k: Several = 3) -> np.ndarray:
     """Number of released records in key cells of fewer than ``k`` records.  A count; lower is better; 0 means that the
     release is k-anonymous."""
-    return batch.own.cached(("below k", k), lambda: _records_below(batch, k))
-
-
-def _records_below(batch: ReleaseBatch, k: int) -> np.ndarray:
     base = int(batch.original[batch.original < k].sum())
     return base + batch.total(batch.after * (batch.after < k) - batch.before * (batch.before < k))
 
 
-def k_anonymity_share(batch: ReleaseBatch, k: int) -> np.ndarray:
+def k_anonymity_share(batch: ReleaseBatch, k: Several = 3) -> np.ndarray:
     """:func:`k_anonymity` as a share of all records.  In [0, 1]; lower is better."""
     return k_anonymity(batch, k) / batch.n_records
 
 
-def population_uniques(release: RecordRelease, places: tuple[int, ...], fraction: str, model: str) -> Figure:
+def population_uniques(
+    release: RecordRelease, places: tuple[int, ...], fraction: str = "weights", model: Terms = "main"
+) -> Figure:
     """Expected number of population uniques among the released, unaltered records that are alone in their key cell
     (tau1 of Skinner and Shlomo 2008).
 
@@ -64,7 +65,9 @@ def population_uniques(release: RecordRelease, places: tuple[int, ...], fraction
     return _expected(release, places, fraction, model, lambda counts, unseen: (counts == 1) * np.exp(-unseen))
 
 
-def expected_matches(release: RecordRelease, places: tuple[int, ...], fraction: str, model: str) -> Figure:
+def expected_matches(
+    release: RecordRelease, places: tuple[int, ...], fraction: str = "weights", model: Terms = "main"
+) -> Figure:
     """Expected number of right matches when every released record that is alone in its key cell is matched to a
     population unit of that cell (tau2 of Skinner and Shlomo 2008).
 
@@ -150,14 +153,7 @@ def _fit(table: ReleasedTable, places: tuple[int, ...], model: str) -> tuple[np.
     return cell, counts, counts.sum() * np.exp(fitted.log_p(list(cells.T))), note
 
 
-def _check_k(k: int) -> None:
-    if k < 2:
-        raise UsageError(f"k == {k}, must be at least 2 (2 counts records that stand alone).")
-
-
 def _check_population(fraction: str, model: str) -> None:
-    if model not in MODELS:
-        raise UsageError(f"model == '{model}', must be main or two_way.{did_you_mean(model, MODELS)}")
     if fraction == "weights":
         return
     try:
@@ -171,13 +167,11 @@ def _check_population(fraction: str, model: str) -> None:
         )
 
 
-SAMPLE_UNIQUES = Measure(
-    name="sample_uniques",
+SAMPLE_UNIQUES = Measure.of(
+    sample_uniques,
+    "risk",
     symbol="SU",
     title="Sample uniques",
-    kind="risk",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of key cells of one record; Skinner and Shlomo (2008), doi:10.1198/016214507000001328",
@@ -186,15 +180,12 @@ SAMPLE_UNIQUES = Measure(
         "most may have doubles in the population."
     ),
     depends_on="table",
-    compute=sample_uniques,
 )
-UNCHANGED_UNIQUES = Measure(
-    name="unchanged_uniques",
+UNCHANGED_UNIQUES = Measure.of(
+    unchanged_uniques,
+    "risk",
     symbol="UU",
     title="Unaltered uniques",
-    kind="risk",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="count of records alone in the same key cell before and after (right one-to-one exact matches)",
@@ -202,15 +193,12 @@ UNCHANGED_UNIQUES = Measure(
         "The number of records that are alone on the keys before and after, so that somebody with everyone's "
         "original keys finds them by exact matching."
     ),
-    compute=unchanged_uniques,
 )
-K_ANONYMITY = Measure(
-    name="k_anonymity",
+K_ANONYMITY = Measure.of(
+    k_anonymity,
+    "risk",
     symbol="kA",
     title="Records below k-anonymity",
-    kind="risk",
-    range="0 to the number of records",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source="Samarati and Sweeney (1998); Sweeney (2002), doi:10.1142/S0218488502001648",
@@ -219,19 +207,12 @@ K_ANONYMITY = Measure(
         "count too."
     ),
     depends_on="table",
-    compute=k_anonymity,
-    parameters={"k": 3},
-    check=_check_k,
 )
-K_ANONYMITY_SHARE = Measure(
-    name="k_anonymity_share",
+K_ANONYMITY_SHARE = Measure.of(
+    k_anonymity_share,
+    "risk",
     symbol="kA/n",
     title="Share of records below k-anonymity",
-    kind="risk",
-    least=0.0,
-    most=1.0,
-    unit="share of records",
-    unit_kind="share_of_records",
     share_of="records",
     source=K_ANONYMITY.source,
     meaning=(
@@ -239,19 +220,14 @@ K_ANONYMITY_SHARE = Measure(
         "count too."
     ),
     depends_on="table",
-    compute=k_anonymity_share,
-    parameters={"k": 3},
-    check=_check_k,
 )
-_POPULATION = {"fraction": "weights", "model": "main"}
 _SKINNER = "Skinner and Shlomo (2008), doi:10.1198/016214507000001328, "
-POPULATION_UNIQUES = Measure(
-    name="population_uniques",
+POPULATION_UNIQUES = Measure.of(
+    population_uniques,
+    "risk",
     symbol="τ₁",
     title="Expected population uniques",
-    kind="risk",
     range="0 to the number of sample uniques",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source=_SKINNER + "τ1, over unaltered records",
@@ -260,19 +236,16 @@ POPULATION_UNIQUES = Measure(
         "population, altered people counted as they are, under a statistical model."
     ),
     depends_on="unaltered",
-    compute=population_uniques,
-    parameters=_POPULATION,
     check=_check_population,
     needs="records",
     cost="about a millisecond per 50,000 records; fitted once",
 )
-EXPECTED_MATCHES = Measure(
-    name="expected_matches",
+EXPECTED_MATCHES = Measure.of(
+    expected_matches,
+    "risk",
     symbol="τ₂",
     title="Expected right matches of uniques",
-    kind="risk",
     range="0 to the number of sample uniques",
-    least=0.0,
     unit="records",
     unit_kind="count",
     source=_SKINNER + "τ2, over unaltered records",
@@ -281,8 +254,6 @@ EXPECTED_MATCHES = Measure(
         "one person of the population with the same keys, under a statistical model."
     ),
     depends_on="unaltered",
-    compute=expected_matches,
-    parameters=_POPULATION,
     check=_check_population,
     needs="records",
     cost="about a millisecond per 50,000 records; fitted once",

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.common.errors import EngineError
+from engine.common.registry import remembered
 from engine.measures.base import Figure, Measure
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
@@ -61,12 +62,10 @@ def _mean(
     return Figure(sum(figures) / len(figures), _note(release, places))
 
 
+@remembered()
 def _weights(table: ReleasedTable) -> np.ndarray | None:
     """The weights, checked once; None when none are declared."""
-    return table.cached("checked weights", lambda: _checked(table.weights))
-
-
-def _checked(weights: np.ndarray | None) -> np.ndarray | None:
+    weights = table.weights
     if weights is None:
         return None
     bad = int((~np.isfinite(weights) | (weights < 0)).sum())
@@ -84,14 +83,9 @@ def _needed(table: ReleasedTable) -> np.ndarray:
     return weights
 
 
+@remembered(at=1)
 def _shares(release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Weighted shares of the cells that occur before or after; remembered for the next measure."""
-    return table.cached(("weighted shares", places), lambda: _form_shares(release, table, places))
-
-
-def _form_shares(
-    release: RecordRelease, table: ReleasedTable, places: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
     original = release.original
     numbers, cell = original.cached(
         ("numbered cells", places), lambda: np.unique(original.cells(places), return_inverse=True)
@@ -111,12 +105,9 @@ def _form_shares(
     return before_sums / before_sums.sum(), after_sums / after_sums.sum()
 
 
+@remembered()
 def _worst_level(release: RecordRelease, places: tuple[int, ...]) -> tuple[float, float, tuple[int, int]]:
     """Size and sign of the largest relative change of a level's weighted total, and its attribute and level."""
-    return release.cached(("worst weighted level", places), lambda: _find_worst(release, places))
-
-
-def _find_worst(release: RecordRelease, places: tuple[int, ...]) -> tuple[float, float, tuple[int, int]]:
     worst = (0.0, 0.0, (-1, -1))
     for j in places:
         size = release.data.domain.shape[j]
@@ -130,11 +121,9 @@ def _find_worst(release: RecordRelease, places: tuple[int, ...]) -> tuple[float,
     return worst
 
 
+@remembered()
 def _level_totals(table: ReleasedTable, attribute: int, size: int) -> np.ndarray:
-    return table.cached(
-        ("weighted level totals", attribute),
-        lambda: np.bincount(table.codes(attribute), weights=_needed(table), minlength=size),
-    )
+    return np.bincount(table.codes(attribute), weights=_needed(table), minlength=size)
 
 
 def _note(release: RecordRelease, places: tuple[int, ...]) -> str:
@@ -148,11 +137,11 @@ def _note(release: RecordRelease, places: tuple[int, ...]) -> str:
 _SOURCE = "Gomatam, Karr and Sanil (2005), "
 _COST = "a few milliseconds per 50,000 records"
 
-WEIGHTED_HELLINGER = Measure(
-    name="weighted_hellinger",
+WEIGHTED_HELLINGER = Measure.of(
+    weighted_hellinger,
+    "utility",
     symbol="HDw",
     title="Hellinger distance, weighted",
-    kind="utility",
     least=0.0,
     most=1.0,
     unit="distance",
@@ -161,36 +150,30 @@ WEIGHTED_HELLINGER = Measure(
         "The distance of the released weighted table from the original one; a shift in a small cell counts more "
         "than the same shift in a large one."
     ),
-    compute=weighted_hellinger,
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,
 )
-WEIGHTED_TOTAL_VARIATION = Measure(
-    name="weighted_total_variation",
+WEIGHTED_TOTAL_VARIATION = Measure.of(
+    weighted_total_variation,
+    "utility",
     symbol="TVw",
     title="Total variation distance, weighted",
-    kind="utility",
-    least=0.0,
-    most=1.0,
-    unit="share of total weight",
-    unit_kind="share",
     share_of="total weight",
     source=_SOURCE + "eq. 10, on weight sums",
     meaning=(
         "The share of the population, as the weights count it, that would have to move to another cell to turn the "
         "released table back into the original one."
     ),
-    compute=weighted_total_variation,
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,
 )
-WEIGHTED_ENTROPY_CHANGE = Measure(
-    name="weighted_entropy_change",
+WEIGHTED_ENTROPY_CHANGE = Measure.of(
+    weighted_entropy_change,
+    "utility",
     symbol="Δhw",
     title="Entropy change, weighted",
-    kind="utility",
     better="zero",
     range="-log(cells) to log(cells)",
     unit="nats",
@@ -199,16 +182,15 @@ WEIGHTED_ENTROPY_CHANGE = Measure(
         "How much more (positive) or less (negative) evenly the weighted records spread over the cells; zero means "
         "unchanged."
     ),
-    compute=weighted_entropy_change,
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,
 )
-WEIGHTED_MARGIN_CHANGE = Measure(
-    name="weighted_margin_change",
+WEIGHTED_MARGIN_CHANGE = Measure.of(
+    weighted_margin_change,
+    "utility",
     symbol="ΔWmax",
     title="Largest change of a weighted total",
-    kind="utility",
     least=0.0,
     unit="share of the original weighted total",
     source="largest |relative change| of a weighted one-way total",
@@ -216,7 +198,6 @@ WEIGHTED_MARGIN_CHANGE = Measure(
         "The largest relative change of any level's weighted total, such as the estimated number of people in one age "
         "group."
     ),
-    compute=weighted_margin_change,
     undefined=NO_WEIGHT,
     needs="records",
     cost=_COST,

@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
 from engine.common.processes import one_thread
+from engine.common.registry import remembered
 from engine.models import statsmodels_fit
 from engine.models.formulas import Design, Rows, design
 from engine.models.record_release import RecordRelease, numbers_of, numeric_columns, strata_names
@@ -308,6 +309,7 @@ def _fit(ready: Ready, table: ReleasedTable, original: ReleasedTable) -> Fitted:
     return _stack(solved)
 
 
+@remembered()
 def compare(
     release: RecordRelease, analysis: AnalysisPlan, df: DegreesOfFreedom = "reiter", reported: bool = False
 ) -> Compared:
@@ -315,10 +317,6 @@ def compare(
 
     ``reported`` asks for the figures that a person is shown: all of them are statsmodels'.
     """
-    return release.cached(("compared", analysis, df, reported), lambda: _compare(release, analysis, df, reported))
-
-
-def _compare(release: RecordRelease, analysis: AnalysisPlan, df: DegreesOfFreedom, reported: bool) -> Compared:
     prepared = ready(analysis, release.original, release.plan, reported)
     fits = [fit(prepared, table, release.original) for table in release.tables]
     before = prepared.fitted

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from engine.common.errors import EngineError, UsageError
 from engine.common.processes import one_thread
 from engine.data.table import occupied
 
-MODELS = ("two_way", "main", "level")
+Terms = Literal["two_way", "main", "level"]
+MODELS: tuple[Terms, ...] = get_args(Terms)
 """Terms of a model: all pairs of the other attributes, each by itself, or none (the shares of the levels alone)."""
 RIDGE = 1.0
 """Half of this times the sum of squared coefficients is taken from the log-likelihood: a standard normal prior on each

@@ -29,7 +29,7 @@ from itertools import combinations
 import numpy as np
 
 from engine.common.errors import EngineError, UsageError, did_you_mean
-from engine.common.registry import Cache
+from engine.common.registry import Cache, remembered
 from engine.data.table import occupied
 
 MOST_CELLS = 5_000_000
@@ -171,18 +171,17 @@ class Counts(Cache):
         """Number of cells of the full table."""
         return math.prod(self.shape)
 
+    @remembered()
     def margin(self, attributes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Occupied cells of a margin, shape ``(m', k)``, and their counts."""
-        return self.cached(("margin", attributes), lambda: self._margin(attributes))
-
-    def _margin(self, attributes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         columns, sizes = [self.cells[:, j] for j in attributes], [self.shape[j] for j in attributes]
         cells, inverse = occupied(columns, sizes, len(self.cells))
         return cells, np.bincount(inverse, weights=self.counts, minlength=len(cells)).astype(np.int64)
 
+    @remembered()
     def n_log_n(self, attributes: tuple[int, ...]) -> float:
         """Sum of N log N over a margin; ``n log n`` for no attributes."""
-        return self.cached(("n log n", attributes), lambda: _n_log_n(self.margin(attributes)[1]))
+        return _n_log_n(self.margin(attributes)[1])
 
     @cached_property
     def saturated(self) -> float:

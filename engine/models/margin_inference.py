@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.common.errors import UsageError
-from engine.common.registry import Cache
+from engine.common.registry import Cache, remembered
 
 TOLERANCE = 0.05
 """Records by which a cell of a fitted margin may differ from the published one."""
@@ -230,9 +230,10 @@ class _Margins(Cache):
     def pair(self, first: Name, second: Name) -> tuple[Name, Name]:
         return (first, second) if (first, second) in self._tables else (second, first)
 
+    @remembered()
     def one_way(self, name: Name) -> np.ndarray:
         other = self.names[self.names[0] == name]
-        return self.cached(name, lambda: np.asarray(self.between(name, other).sum(axis=1)))
+        return np.asarray(self.between(name, other).sum(axis=1))
 
     def between(self, first: Name, second: Name) -> np.ndarray:
         """Counts by level of the first (rows) and of the second; of an attribute with itself a diagonal."""
@@ -241,11 +242,9 @@ class _Margins(Cache):
         table = self._tables.get((first, second))
         return self._tables[second, first].T if table is None else table
 
+    @remembered()
     def blocks(self, rows: Sequence[Name], columns: Sequence[Name]) -> np.ndarray:
         """Counts by all levels of some attributes and all levels of others."""
-        return self.cached((tuple(rows), tuple(columns)), lambda: self._blocks(rows, columns))
-
-    def _blocks(self, rows: Sequence[Name], columns: Sequence[Name]) -> np.ndarray:
         side_by_side = [
             np.concatenate([self.between(first, second) for second in columns], axis=1, dtype=float) for first in rows
         ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
-from engine.common.registry import Cache
+from engine.common.registry import Cache, remembered
 from engine.data.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -130,16 +130,13 @@ class ReleasedTable(Cache):
                 return f"the numbers of '{column}' are of shape {np.shape(values)}, must be {n:,} numbers"
         return ""
 
+    @remembered()
     def cells(self, attributes: Sequence[int]) -> np.ndarray:
         """One number per record that is equal exactly for records equal on the attributes; shared with the original's
         numbering.
 
         Numbers are mixed-radix codes, so they can be compared between tables; at most 2**62 combinations are possible.
         """
-        attributes = tuple(attributes)
-        return self.cached(("cells", attributes), lambda: self._cells(attributes))
-
-    def _cells(self, attributes: tuple[int, ...]) -> np.ndarray:
         shape = self.data.domain.shape
         if np.prod([float(shape[j]) for j in attributes]) > 2.0**62:
             raise UsageError(f"{len(attributes)} attributes have too many combinations to number; use fewer")

@@ -26,6 +26,7 @@ from engine.measures.detection import Graded, attacked, auc, calibration, graded
 from engine.mechanisms.targeted import TRS
 from engine.models import level_model, margin_inference, swap_detection
 from engine.models import margin_inference as adjusted_table
+from engine.models.level_model import Terms
 from engine.models.margin_inference import AdjustedTable, TablesFit, two_way_tables
 from engine.models.swap_detection import Detection, Release
 from engine.release.batch import ReleaseBatch
@@ -387,7 +388,7 @@ def attacks() -> dict[tuple[str, str], list[Graded]]:
     """Attacks by rate and model."""
     table = cps()
     batches = {rate: swaps(table, "Race:S", rate, REPLICATES) for rate in RATES}
-    models = dict.fromkeys(RATES, ("two_way",)) | {"0.1": ("two_way", "main", "level")}
+    models: dict[str, tuple[Terms, ...]] = dict.fromkeys(RATES, ("two_way",)) | {"0.1": ("two_way", "main", "level")}
     return {(rate, model): graded(batch, model) for rate, batch in batches.items() for model in models[rate]}
 
 

@@ -161,7 +161,10 @@ def test_its_standard_error_is_the_spread_over_samples(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("distance_linkage[distance=euclid]", "unknown distance 'euclid'. Did you mean 'euclidean'?"),
+        (
+            "distance_linkage[distance=euclid]",
+            "distance == 'euclid', must be euclidean or gower. Did you mean 'euclidean'?",
+        ),
         ("distance_linkage[numeric=w+]", "numeric == 'w+' holds an empty name"),
         ("distance_linkage[numeric=w+w]", "names a column twice"),
         ("distance_linkage[numeric=v]", "unknown column 'v'."),
@@ -315,7 +318,7 @@ def test_nulls_of_a_parquet_file_are_refused(tmp_path):
         ("external_links[file=/tmp/x.csv]", "an external file is given by its name alone, without folders"),
         ("external_unmatched[file=C:x.csv]", "an external file is given by its name alone, without folders"),
         ("external_links[file=..]", "an external file is given by its name alone, without folders"),
-        ("external_links[file=x.csv;beta=-1]", "beta == -1, must not be negative."),
+        ("external_links[file=x.csv;beta=-1]", "beta == -1, must be at least 0."),
         ("external_links[file=x.csv;zero=risky]", "zero == 'risky', must be safe or literal."),
     ],
 )
