@@ -515,16 +515,11 @@ def association_change(batch: ReleaseBatch, statistic: Statistic) -> np.ndarray:
 
     In [-1, 1]; exactly 0 for a pair whose table did not change.
     """
-    before, after = _associations(batch, statistic)
-    result: np.ndarray = before - after
-    return result
-
-
-def _associations(batch: ReleaseBatch, statistic: Statistic) -> tuple[np.ndarray, np.ndarray]:
-    """Associations before, shape ``(pairs,)``, and after, shape ``(candidates, pairs)``."""
     margins = pair_margins(batch)
     old, new = _phi_of_pairs(margins)
-    return strength(*old, statistic), strength(*new, statistic)
+    before, after = strength(*old, statistic), strength(*new, statistic)
+    result: np.ndarray = before - after
+    return result
 
 
 Phi = tuple[np.ndarray, np.ndarray]

@@ -234,7 +234,8 @@ def correct_links(rows: LinkRows, linkage_block: np.ndarray, linkage: Linkage, h
                 f"{len(block_v):,} released and {len(block_u):,} original rows remain to be weighed against each "
                 f"other, more than {_WEIGHED:,} pairs; name attributes that must agree with block=ATTRIBUTE+ATTRIBUTE"
             )
-        of_pattern = _pattern_weights(linkage.weights)
+        patterns = np.arange(1 << len(linkage.weights))
+        of_pattern = (((patterns[:, None] >> np.arange(len(linkage.weights))) & 1) @ linkage.weights).astype(np.int32)
         flow = assign(
             of_pattern[agreements(rows, block_v, block_u, h)],
             supply[block_v],
@@ -246,12 +247,6 @@ def correct_links(rows: LinkRows, linkage_block: np.ndarray, linkage: Linkage, h
         links = flow[at[in_block], to[in_block]] * subjects[in_block]
         correct += float((links / (released[v[in_block]] * original[u[in_block]])).sum())
     return correct
-
-
-def _pattern_weights(weights: np.ndarray) -> np.ndarray:
-    patterns = np.arange(1 << len(weights))
-    result: np.ndarray = (((patterns[:, None] >> np.arange(len(weights))) & 1) @ weights).astype(np.int32)
-    return result
 
 
 def probabilistic_linkage(
@@ -294,7 +289,9 @@ def _one_table(
     fixed = release.data.domain.indices(tuple(block))
     compared = [j for j in places if j not in fixed]
     rows = link_rows(release, table, [*compared, *fixed], numeric)
-    linkage_block = _block_numbers(rows.categories[:, len(compared) :])
+    categories = rows.categories[:, len(compared) :]
+    columns = list(categories.T)
+    linkage_block = occupied(columns, [int(codes.max(initial=0)) + 1 for codes in columns], len(categories))[1]
     rows = rows._replace(categories=rows.categories[:, : len(compared)])
     n_variables = len(compared) + rows.numbers.shape[1]
     if n_variables > MOST_VARIABLES:
@@ -312,11 +309,6 @@ def _one_table(
         )
     linkage = estimate(count_patterns(rows, linkage_block, n_variables, float(h)), n_variables, release.data.n_records)
     return correct_links(rows, linkage_block, linkage, float(h))
-
-
-def _block_numbers(categories: np.ndarray) -> np.ndarray:
-    columns = list(categories.T)
-    return occupied(columns, [int(codes.max(initial=0)) + 1 for codes in columns], len(categories))[1]
 
 
 def _checked(numeric: str, h: str, block: str) -> Decimal:

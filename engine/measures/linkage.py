@@ -350,7 +350,9 @@ def read_external(file: str, domain: Domain, places: tuple[int, ...]) -> Externa
     try:
         table = read_table(file)
     except NoRecords:
-        return _without_records(file, domain, places)
+        names, _ = checks.header(Path(file))
+        common = _common(tuple(names), Path(file).name, domain, places)
+        return External(common, np.zeros((0, len(common)), np.int32), np.zeros(0, np.int64))
     common = _common(table.names, table.source, domain, places)
     columns = []
     for j in common:
@@ -383,12 +385,6 @@ def _common(names: tuple[str, ...], source: str, domain: Domain, places: tuple[i
             f"external file '{source}' has none of the attributes {names_wanted}; its columns must carry their names"
         )
     return common
-
-
-def _without_records(file: str, domain: Domain, places: tuple[int, ...]) -> External:
-    names, _ = checks.header(Path(file))
-    common = _common(tuple(names), Path(file).name, domain, places)
-    return External(common, np.zeros((0, len(common)), np.int32), np.zeros(0, np.int64))
 
 
 EXTERNAL_LINKS = Measure.of(

@@ -167,8 +167,14 @@ def _over_tables(release: RecordRelease, figure: Callable[[ReleasedTable], float
     return Figure(sum(values) / len(values), "; ".join(notes))
 
 
-def _worst(release: RecordRelease, places: tuple[int, ...], stacked: Stacked, chance: np.ndarray) -> str:
-    """The level whose records are told apart best, in words; empty where nothing can be told."""
+def pmse(release: RecordRelease, places: tuple[int, ...], interactions: ZeroOne = 1) -> Figure:
+    """Propensity mean squared error, ``mean (p - 1/2)^2`` over original and released records.  In [0, 1/4], lower is
+    better; 0 when main effects (and two-way products, ``interactions=1``) tell nothing apart.
+
+    The two files have equally many records, so c = 1/2.  Mean over the released tables.
+    """
+    stacked, chance, _ = _modelled(release, release.tables[0], places, interactions)
+    # the level whose records are told apart best, in words; empty where nothing can be told
     trials = stacked.before + stacked.after
     worst = (1e-18, "")
     for c, j in enumerate(places):
@@ -178,17 +184,7 @@ def _worst(release: RecordRelease, places: tuple[int, ...], stacked: Stacked, ch
         mean = np.divide(of_level, of_level_trials, out=np.zeros(attribute.size), where=of_level_trials > 0)
         level = int(mean.argmax())
         worst = max(worst, (float(mean[level]), f"worst level {attribute.name}={attribute.levels[level]}"))
-    return worst[1]
-
-
-def pmse(release: RecordRelease, places: tuple[int, ...], interactions: ZeroOne = 1) -> Figure:
-    """Propensity mean squared error, ``mean (p - 1/2)^2`` over original and released records.  In [0, 1/4], lower is
-    better; 0 when main effects (and two-way products, ``interactions=1``) tell nothing apart.
-
-    The two files have equally many records, so c = 1/2.  Mean over the released tables.
-    """
-    stacked, chance, _ = _modelled(release, release.tables[0], places, interactions)
-    note = _worst(release, places, stacked, chance)
+    note = worst[1]
     return _over_tables(
         release,
         lambda table: _mean_square(*_modelled(release, table, places, interactions)[:2]),

@@ -88,7 +88,11 @@ def rows(setting: Setting, places: Sequence[int], formula: str, mechanism: str) 
     groups, stratum = occupied([data.codes[j] for j in places], [data.domain.shape[j] for j in places], data.n_records)
     labels = [data.domain.attributes[j].levels for j in places]
     names = tuple(" ".join(levels[code] for levels, code in zip(labels, row, strict=True)) for row in groups)
-    terms = parse(formula, _default(setting, places))
+    # all attributes but the strata's, and the plan's numeric columns that no attribute stands for
+    domain = setting.data.domain
+    behind = {column for attribute in domain.attributes for column in attribute.columns}
+    others = [name for j, name in enumerate(domain.names) if j not in set(places)]
+    terms = parse(formula, others + [name for name in setting.numeric if name not in behind])
     variables = {name: _variable(data, name, places, mechanism) for term in terms for name in term}
     used = list(variables.values())
     columns, sizes, distinct_values = [stratum], [len(groups)], []
@@ -110,14 +114,6 @@ def rows(setting: Setting, places: Sequence[int], formula: str, mechanism: str) 
     counts = np.bincount(row_of, minlength=len(cells)).astype(np.int64)
     mains = [(name,) for name in variables]
     return Rows(names, row_of, start, counts, _columns(terms, coded, len(cells)), _columns(mains, coded, len(cells)))
-
-
-def _default(setting: Setting, places: Sequence[int]) -> list[str]:
-    """All attributes but the strata's, and the plan's numeric columns that no attribute stands for."""
-    domain = setting.data.domain
-    behind = {column for attribute in domain.attributes for column in attribute.columns}
-    others = [name for j, name in enumerate(domain.names) if j not in set(places)]
-    return others + [name for name in setting.numeric if name not in behind]
 
 
 def _variable(data: Microdata, name: str, places: Sequence[int], mechanism: str) -> Variable:

@@ -120,7 +120,9 @@ def global_choices(v: np.ndarray, sensitive: np.ndarray, donors: np.ndarray, n_m
         row, distance, place = _nearest(row, distance, size[part], n_mix)
         chosen = point[part][place]
         n_records = start[chosen + 1] - start[chosen]
-        records = by_point[_ranges(start[chosen], n_records)]
+        # the numbers ``start`` to ``start + n - 1`` of each, one after the other
+        end = np.cumsum(n_records)
+        records = by_point[np.arange(end[-1]) + np.repeat(start[chosen] - (end - n_records), n_records)]
         row, distance = np.repeat(row, n_records), np.repeat(distance, n_records)
         order = np.lexsort((records, distance, row))
         begin = np.searchsorted(row, np.arange(last - first))
@@ -145,13 +147,6 @@ def _nearest(
     last = distance[np.searchsorted(cumulated, before + n_mix)]
     near = distance <= last[row]
     return row[near], distance[near], order[near]
-
-
-def _ranges(start: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """The numbers ``start`` to ``start + n - 1`` of each, one after the other."""
-    end = np.cumsum(n)
-    numbers: np.ndarray = np.arange(end[-1]) + np.repeat(start - (end - n), n)
-    return numbers
 
 
 def mixing_set(choice: Choice, n_mix: int, fill: str, rng: np.random.Generator) -> np.ndarray:

@@ -303,13 +303,6 @@ def fit(counts: Counts, model: Model, warn: bool = True) -> Fit:
     )
 
 
-def _logs(ratio: np.ndarray) -> np.ndarray:
-    """Logarithms, -inf of 0."""
-    with nullcontext() if ratio.all() else np.errstate(divide="ignore"):
-        result: np.ndarray = np.log(ratio)
-    return result
-
-
 def closed_form(counts: Counts, model: Model) -> float:
     """Log-likelihood of a decomposable model: N log N over cliques less that over separators (Lauritzen 1996, 4.4)."""
     assert model.separators is not None
@@ -378,7 +371,9 @@ class FullTable:
                     ratio = np.divide(observed, now, out=np.zeros(len(now)), where=now > 0)
                 expected *= ratio[index]
                 if start is None:
-                    logs[margin] += _logs(ratio)
+                    # logarithms, -inf of 0
+                    with nullcontext() if ratio.all() else np.errstate(divide="ignore"):
+                        logs[margin] += np.log(ratio)
             if deviation < TOLERANCE * n:
                 return Fitted(expected, logs, True, cycle, deviation)
         return Fitted(expected, logs, False, cycle, deviation)

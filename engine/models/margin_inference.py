@@ -192,7 +192,11 @@ def infer_from_margins(
     """
     margins = _Margins(original)
     moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}
-    swapped = _fewest_covering([pair for pair, distance in moved.items() if distance], margins.names)
+    # the fewest attributes of which each moved table has one, so that the others are the largest set among which
+    # nothing moved; of several such sets the one that comes first in the order of attributes
+    place = {name: j for j, name in enumerate(margins.names)}
+    edges = frozenset((place[a], place[b]) for a, b in [pair for pair, distance in moved.items() if distance])
+    swapped = [margins.names[j] for j in _cover(edges, len(margins.names)) or ()]
     if not swapped:
         return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, margins.n, (), moved)
     others = [name for name in margins.names if name not in swapped]
@@ -249,14 +253,6 @@ class _Margins(Cache):
             np.concatenate([self.between(first, second) for second in columns], axis=1, dtype=float) for first in rows
         ]
         return np.concatenate(side_by_side)
-
-
-def _fewest_covering(moved: Sequence[tuple[Name, Name]], names: Sequence[Name]) -> list[Name]:
-    """The fewest attributes of which each moved table has one, so that the others are the largest set among which
-    nothing moved; of several such sets the one that comes first in the order of attributes."""
-    place = {name: j for j, name in enumerate(names)}
-    edges = frozenset((place[a], place[b]) for a, b in moved)
-    return [names[j] for j in _cover(edges, len(names)) or ()]
 
 
 def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | None:
@@ -332,7 +328,11 @@ def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
     rate = min(max(float((slopes * delta).sum()), 0.0), 1.0)
     # what leaves one level arrives at others, so that one level less than there are tells something of its own
     information = float(total * max(len(telling) - 1, 1) / len(telling))
-    low, high = _interval(rate, _variance(before, roles, slopes, rate))
+    variance = _variance(before, roles, slopes, rate)
+    # the rates from which the estimate is not 1.96 standard errors away, the error being that of the rate itself
+    middle = rate + Z95**2 * variance / 2
+    half = Z95 * math.sqrt(max(variance * rate + Z95**2 * variance**2 / 4, 0.0))
+    low, high = float(max(0.0, middle - half)), float(min(1.0, middle + half))
     error = math.sqrt(rate / information)
     return AttributeRate(roles.swapped, tuple(leaving.tolist()), rate, error, low, high, information)
 
@@ -441,10 +441,3 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
     # how many pairs form between which levels is chance as well
     variance += (float((pairs * means**2).sum()) - float((pairs * means).sum()) ** 2) / 2
     return max(variance, 0.0) * before.n
-
-
-def _interval(rate: float, variance: float) -> tuple[float, float]:
-    """The rates from which the estimate is not 1.96 standard errors away, the error being that of the rate itself."""
-    middle = rate + Z95**2 * variance / 2
-    half = Z95 * math.sqrt(max(variance * rate + Z95**2 * variance**2 / 4, 0.0))
-    return float(max(0.0, middle - half)), float(min(1.0, middle + half))

@@ -421,10 +421,6 @@ class Facts:
         )
 
 
-def _all_whole(values: np.ndarray) -> bool:
-    return bool(np.isfinite(values).all()) and bool((np.mod(values, 1) == 0).all())
-
-
 def default_missing(column: RawColumn) -> tuple[str, ...]:
     """Raw values that mean missing in a column of which nobody has decided: all default codes but possible answers."""
     answers = possible_answers(column)
@@ -446,7 +442,7 @@ def facts(column: RawColumn, n_records: int, missing: Sequence[str] | None = Non
     all_distinct = n_records > 50 and n_distinct == n_records - missing_records and n_distinct > 50
     # a measurement may be all distinct too, but hardly in whole numbers; an id has no signs between its thousands
     could_count = numeric and all_distinct and not missing_records and column.notation == PLAIN
-    counts_up = could_count and _all_whole(column.numbers[~np.isnan(column.numbers)])
+    counts_up = could_count and _whole(column.numbers[~np.isnan(column.numbers)])
     looks_like_id = counts_up or (not numeric and (n_distinct > MOST_TEXT_LEVELS or all_distinct))
     label_of = column.about.label_of
     labelled = len(label_of) >= n_distinct > 0 and all(text in label_of for text in texts(column.values.filter(~mask)))

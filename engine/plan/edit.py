@@ -222,9 +222,16 @@ def edit_plan(plan: Plan, **changes: Unpack[PlanChanges]) -> Plan:
     space = replace(plan.space, swap_sizes=(), all_specs=False, specs=(), search=False, **outside)
     space = replace(_replaced(space, {entry: changes.get(entry) for entry in _SPACE_ENTRIES}), **description)
     _refuse_idle(space, changes)
+    # the data section with these attributes; raw columns of the others are carried
+    carried = set(plan.data.carry)
+    columns = (column for a in plan.attributes if a.name not in attributes_left for column in a.columns)
     return replace(
         plan,
-        data=_data(plan, attributes_left),
+        data=replace(
+            plan.data,
+            attributes=tuple(a for a in plan.attributes if a.name in attributes_left),
+            carry=(*plan.data.carry, *(column for column in columns if column not in carried)),
+        ),
         **roles,
         space=space,
         measures=plan.measures if measures is None else tuple(measures),
@@ -266,7 +273,14 @@ def _description(plan: Plan, changes: PlanChanges, remaining: Collection[str]) -
         return {entry: value if isinstance(value, bool) else tuple(value) for entry, value in chosen.items()}
     own: dict[str, Any] = {entry: getattr(plan.space, entry) for entry in _DESCRIPTIONS}
     if own["specs"]:
-        own["specs"] = _specs_within(plan, remaining)
+        # the plan's own specs that only name kept attributes; none left is an error
+        specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(remaining))
+        if not specs:
+            raise UsageError(
+                "no spec of the plan is left on these attributes; give specs, swap sizes or all specs as well",
+                Remedy.SPACE,
+            )
+        own["specs"] = specs
     return own
 
 
@@ -276,17 +290,6 @@ def _attributes_left(plan: Plan, remaining: Collection[str], used: set[str]) -> 
     used |= {name for analysis in plan.analyses for name in (*analysis.columns, *analysis.by)}
     before = {*plan.keys, *plan.swap, *plan.analyse}
     return {name for name in plan.names if name in remaining and (name in used or name not in before)}
-
-
-def _data(plan: Plan, attributes_left: set[str]) -> DataPlan:
-    """The data section with these attributes; raw columns of the others are carried."""
-    carried = set(plan.data.carry)
-    columns = (column for a in plan.attributes if a.name not in attributes_left for column in a.columns)
-    return replace(
-        plan.data,
-        attributes=tuple(a for a in plan.attributes if a.name in attributes_left),
-        carry=(*plan.data.carry, *(column for column in columns if column not in carried)),
-    )
 
 
 def _refuse_idle(space: SpacePlan, changes: PlanChanges) -> None:
@@ -335,17 +338,6 @@ def _choice(changes: PlanChanges) -> dict[str, Any]:
 def _roles_of(spec: str, names: Sequence[str]) -> list[str]:
     parsed = AttributeSpec.parse(spec, names)
     return [name for name, role in zip(parsed.names, parsed.roles, strict=True) if role != "U"]
-
-
-def _specs_within(plan: Plan, remaining: Collection[str]) -> tuple[str, ...]:
-    """The plan's own specs that only name kept attributes; none left is an error."""
-    specs = tuple(spec for spec in plan.space.specs if set(_roles_of(spec, plan.names)) <= set(remaining))
-    if not specs:
-        raise UsageError(
-            "no spec of the plan is left on these attributes; give specs, swap sizes or all specs as well",
-            Remedy.SPACE,
-        )
-    return specs
 
 
 def _replaced(section: _Part, values: dict[str, Any]) -> _Part:
@@ -534,7 +526,8 @@ def set_roles(raw: RawTable, plan: Plan, *, keys: Sequence[str], swap: Sequence[
     plan = led_by(raw, plan, (*keys, *swap, *analyse))
     for name in raw.names:
         if name in chosen_names and name not in plan.names:
-            plan = add_attribute(plan, _part(raw, name))
+            _refuse_many_values(raw, name)
+            plan = add_attribute(plan, first_part(raw, name))
     attribute_names = set(plan.names)
     for name in (*keys, *swap, *analyse):
         if name not in attribute_names:
@@ -548,11 +541,6 @@ def set_roles(raw: RawTable, plan: Plan, *, keys: Sequence[str], swap: Sequence[
             )
     remaining = [name for name in plan.names if name in chosen_names]
     return edit_plan(plan, attributes=remaining, keys=keys, swap=swap, analyse=analyse)
-
-
-def _part(raw: RawTable, name: str) -> AttributePlan:
-    _refuse_many_values(raw, name)
-    return first_part(raw, name)
 
 
 def _refuse_many_values(raw: RawTable, name: str) -> None:

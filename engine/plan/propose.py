@@ -268,7 +268,17 @@ def _blocks(raw: RawTable, known: Dependencies, places: Sequence[str]) -> Iterat
     links = [Link(b, a, "recode") for a, b in known.recodes]
     links += [Link(b, group[0], "same") for group in known.same for b in group[1:]]
     links += [Link(b, a, "flag") for a, b in known.flags if a in known.levels]
-    links = _apart(links, places)
+    # the links that join no two places: none between them, and from the finest alone to what several decide
+    rank = {name: level for level, name in enumerate(places)}
+    finest: dict[str, int] = {}
+    for link in links:
+        if link.source in rank:
+            finest[link.column] = max(rank[link.source], finest.get(link.column, 0))
+    links = [
+        link
+        for link in links
+        if link.source not in rank or (link.column not in rank and finest[link.column] == rank[link.source])
+    ]
     parent = {name: name for link in links for name in (link.column, link.source)}
 
     def root(name: str) -> str:
@@ -291,20 +301,6 @@ def _blocks(raw: RawTable, known: Dependencies, places: Sequence[str]) -> Iterat
             continue  # another column joins them, such as a finer code of places
         columns.sort(key=lambda name: (name in decided, -known.levels[name]))
         yield _block(tuple(columns), links_of[representative], known)
-
-
-def _apart(links: Sequence[Link], places: Sequence[str]) -> list[Link]:
-    """The links that join no two places: none between them, and from the finest alone to what several decide."""
-    rank = {name: level for level, name in enumerate(places)}
-    finest: dict[str, int] = {}
-    for link in links:
-        if link.source in rank:
-            finest[link.column] = max(rank[link.source], finest.get(link.column, 0))
-    return [
-        link
-        for link in links
-        if link.source not in rank or (link.column not in rank and finest[link.column] == rank[link.source])
-    ]
 
 
 def _block(block_columns: tuple[str, ...], links: Sequence[Link], known: Dependencies) -> Proposal:
@@ -461,7 +457,10 @@ def _join(plan: Plan, proposal: Proposal) -> Plan:
     if not affected:
         return plan
     # An attribute that somebody chose keeps name and levels; else the one that views the finest column.
-    rank, chosen = {name: i for i, name in enumerate(columns)}, _chosen(plan)
+    # the attributes that a list of roles, which is not that of all, or another entry names
+    roles = (names for names in (plan.keys, plan.swap, plan.analyse) if names != plan.names)
+    named = (*roles, plan.space.fix, plan.space.change, *(names for _, names in uses_of_attributes(plan)))
+    rank, chosen = {name: i for i, name in enumerate(columns)}, {name for names in named for name in names}
     target = min(
         affected,
         key=lambda a: (a.name not in chosen and not a.cut, min(rank.get(c, len(rank)) for c in a.view)),
@@ -536,13 +535,6 @@ def _without(attribute: AttributePlan, codes: set[str]) -> AttributePlan:
     emptied = {level for level, values in merge if not values}
     levels = tuple(level for level in attribute.levels if level not in emptied and level not in codes)
     return replace(attribute, merge=tuple((level, raw) for level, raw in merge if raw), levels=levels)
-
-
-def _chosen(plan: Plan) -> set[str]:
-    """The attributes that a list of roles, which is not that of all, or another entry names."""
-    roles = (names for names in (plan.keys, plan.swap, plan.analyse) if names != plan.names)
-    named = (*roles, plan.space.fix, plan.space.change, *(names for _, names in uses_of_attributes(plan)))
-    return {name for names in named for name in names}
 
 
 @dataclass(frozen=True)

@@ -283,10 +283,6 @@ def is_large(path: Path) -> bool:
         return size > MOST_VALUES
     if size < MOST_RECORDS // 1000:  # a thousand records take more than a byte
         return False
-    return _is_large_parquet(path)
-
-
-def _is_large_parquet(path: Path) -> bool:
     from pyarrow import parquet
 
     from engine.data.io.checks import parquet_errors

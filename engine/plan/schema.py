@@ -120,7 +120,15 @@ def check(part: Any, where: str = "", *, strip: bool = False) -> None:
 def _checked(value: Any, hint: Any, said: Entry, what: str) -> Any:
     item = get_args(hint)[0] if get_origin(hint) is tuple else None
     if is_dataclass(item or hint):
-        return _parts(value, item or hint, item is not None, what)
+        kind = item or hint
+        is_list = item is not None
+        # a part of a plan, or a list of them
+        parts = as_tuple(value) if is_list else (value,)
+        if parts is None or not all(isinstance(one, kind) for one in parts):
+            of = ", ".join(dict.fromkeys(type(one).__name__ for one in parts or ()))
+            wanted = f"a list of {kind.__name__}" if is_list else f"a {kind.__name__}"
+            raise UsageError(f"{what} holds {f'values of type {of}' if of else 'no list'}, must be {wanted}")
+        return parts if is_list else value
     if said.decimal:
         return _decimal(value, said, what)
     if get_origin(item) is tuple:
@@ -133,16 +141,6 @@ def _checked(value: Any, hint: Any, said: Entry, what: str) -> Any:
     if said.high is not None and value > said.high:
         raise UsageError(f"{what} == {quoted(value)}, must be at most {said.high}.")
     return value
-
-
-def _parts(value: Any, kind: Any, is_list: bool, what: str) -> Any:
-    """A part of a plan, or a list of them."""
-    parts = as_tuple(value) if is_list else (value,)
-    if parts is None or not all(isinstance(one, kind) for one in parts):
-        of = ", ".join(dict.fromkeys(type(one).__name__ for one in parts or ()))
-        wanted = f"a list of {kind.__name__}" if is_list else f"a {kind.__name__}"
-        raise UsageError(f"{what} holds {f'values of type {of}' if of else 'no list'}, must be {wanted}")
-    return parts if is_list else value
 
 
 def _pairs(value: Any, kind: Any, what: str) -> tuple[tuple[str, Any], ...]:

@@ -218,7 +218,18 @@ class Scenarios(Sequence[Scenario]):
             codes, values = specs.procedure_codes, [_stored(procedure, name) for procedure in specs.procedures]
             if name == "roles":
                 codes, values = specs.spec_codes, list(specs.specs.texts())
-            arrays[name], appearing = _as_they_appear(codes, values)
+            # codes into the different values that occur, in order of appearance, in place of those into
+            # ``values``; and these
+            used = codes[first_places(codes) == np.arange(len(codes))]
+            texts = [values[code] for code in used.tolist()]
+            appearing = list(dict.fromkeys(texts))
+            renumbered = np.zeros(len(values), np.int32)
+            if len(appearing) == len(texts):
+                renumbered[used] = np.arange(len(texts))
+            else:
+                places = {text: place for place, text in enumerate(appearing)}
+                renumbered[used] = [places[text] for text in texts]
+            arrays[name] = renumbered[codes]
             arrays[f"{name} values"] = np.array(appearing, np.str_)
         scenarios = cls(specs.specs.names, arrays)
         vars(scenarios)["specs"] = specs  # at hand already
@@ -368,21 +379,6 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
 def _stored(procedure: Procedure, name: str) -> str:
     """A part of a procedure as it is stored; none for the roles, which are no part of it."""
     return params_text(procedure.params) if name == "params" else str(getattr(procedure, name, ""))
-
-
-def _as_they_appear(codes: np.ndarray, values: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """Codes into the different values that occur, in order of appearance, in place of those into ``values``; and
-    these."""
-    used = codes[first_places(codes) == np.arange(len(codes))]
-    texts = [values[code] for code in used.tolist()]
-    appearing = list(dict.fromkeys(texts))
-    renumbered = np.zeros(len(values), np.int32)
-    if len(appearing) == len(texts):
-        renumbered[used] = np.arange(len(texts))
-    else:
-        places = {text: place for place, text in enumerate(appearing)}
-        renumbered[used] = [places[text] for text in texts]
-    return renumbered[codes], appearing
 
 
 def _check_values(names: tuple[str, ...], values: Mapping[str, Iterable[Any]]) -> None:
