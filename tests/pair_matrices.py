@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.measures.distortion import Distance, PairMargins, Statistic, _associations, pair_margins, two_way_figures
+from engine.measures.distortion import (
+    Distance,
+    PairMargins,
+    Statistic,
+    _phi_of_pairs,
+    pair_margins,
+    strength,
+    two_way_figures,
+)
 from engine.release.batch import ReleaseBatch
 
 
@@ -24,7 +32,7 @@ def association_matrix(batch: ReleaseBatch, statistic: Statistic = "cramers_v", 
     ``which`` is change (original less released, signed, diagonal 0), original or released (diagonal NaN: an attribute
     with itself says nothing).
     """
-    before, after = _associations(batch, statistic)
+    before, after = (strength(*phi, statistic) for phi in _phi_of_pairs(pair_margins(batch)))
     figures = {"change": before - after, "original": np.broadcast_to(before, after.shape), "released": after}[which]
     diagonal = np.full((len(batch), len(batch.shape)), 0.0 if which == "change" else np.nan)
     return symmetric(pair_margins(batch), figures, diagonal)

@@ -13,6 +13,7 @@ from engine.models.record_release import RecordRelease
 from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
+from tests.frames import frame_of
 from tests.shared import shared_file
 
 REG1 = AnalysisPlan("Reg1", "Survived ~ Pclass + Sex + Age", "logistic")
@@ -46,6 +47,6 @@ def swapped(data: Microdata, *analyses: AnalysisPlan, tables: int = 1, pairs: in
 
 def frame(table: ReleasedTable) -> pd.DataFrame:
     """The complete cases of a table for statsmodels, with the event as 0 and 1."""
-    found = table.frame(["Pclass", "Sex", "Age", "SibSp", "Fare"])
+    found = frame_of(table, ["Pclass", "Sex", "Age", "SibSp", "Fare"])
     found["Survived"] = table.codes(0).astype(float)
     return found.dropna()

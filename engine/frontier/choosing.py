@@ -266,27 +266,19 @@ def _pair(risk: ArrayLike, loss: ArrayLike) -> tuple[Floats, Floats]:
     return x, y
 
 
-def best_under_bound(risk: ArrayLike, loss: ArrayLike, bound: float, allowed: ArrayLike | None = None) -> int | None:
+def best_under_bound(risk: ArrayLike, loss: ArrayLike, bound: float) -> int | None:
     """Index of the candidate with the least loss among those with ``risk <= bound`` (the bound itself is allowed).
 
-    Equal losses are decided by lower risk, then by lower index; with that rule the answer is always on the frontier of
-    the candidates that were ``allowed`` (a boolean mask of shape ``(N,)``; default all).  None when no candidate is
-    within the bound.  The bound is in the units of ``risk`` and compared exactly.  O(N).
+    Equal losses are decided by lower risk, then by lower index; with that rule the answer is always on the frontier.
+    None when no candidate is within the bound.  The bound is in the units of ``risk`` and compared exactly.  O(N).
 
-    Source: Gomatam, Karr & Sanil (2005), eq. 4 and 13.  Raises :class:`UsageError` for a bound that is NaN, for shapes
-    that differ and for a mask that is not boolean.
+    Source: Gomatam, Karr & Sanil (2005), eq. 4 and 13.  Raises :class:`UsageError` for a bound that is NaN and
+    for shapes that differ.
     """
     x, y = _pair(risk, loss)
     if math.isnan(bound):
         raise UsageError("the limit on risk is NaN, must be a number in the units of the risk measure")
     feasible = (x <= bound) & ~np.isnan(y)
-    if allowed is not None:
-        mask = np.asarray(allowed)
-        if mask.dtype != np.bool_ or mask.shape != x.shape:
-            raise UsageError(
-                f"allowed has shape {mask.shape} and type {mask.dtype}, must be a boolean mask of shape {x.shape}"
-            )
-        feasible &= mask
     index = np.flatnonzero(feasible)
     for values in (y, x):
         if len(index) == 0:

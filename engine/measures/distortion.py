@@ -515,9 +515,7 @@ def association_change(batch: ReleaseBatch, statistic: Statistic) -> np.ndarray:
 
     In [-1, 1]; exactly 0 for a pair whose table did not change.
     """
-    margins = pair_margins(batch)
-    old, new = _phi_of_pairs(margins)
-    before, after = strength(*old, statistic), strength(*new, statistic)
+    before, after = (strength(*phi, statistic) for phi in _phi_of_pairs(pair_margins(batch)))
     result: np.ndarray = before - after
     return result
 

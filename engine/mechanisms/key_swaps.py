@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,14 +84,9 @@ def prepare(setting: Setting, to_another_cell: bool) -> Prepared:
     order, sensitive = np.argsort(keys.x, kind="stable"), keys.records
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
-    about: dict[str, float | str] = {
-        "sensitive": location.in_words(setting["s"], setting["rule"]),
-        "sensitive_cells": float(keys.sensitive.sum()),
-        "sensitive_records": float(len(sensitive)),
-    }
     start = np.zeros(len(keys.counts) + 1, np.int64)
     np.cumsum(keys.counts, out=start[1:])
-    return Prepared(keys, sensitive, order, position, start, about)
+    return Prepared(keys, sensitive, order, position, start, keys.about(setting))
 
 
 def swap(
@@ -185,16 +181,6 @@ def draw_rds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     return _drawn(prepared, setting, source, RunStatus.PARTIAL if unpaired else RunStatus.OK, further)
 
 
-def check_dds(values: Mapping[str, Any]) -> None:
-    """Refuse thresholds below 1."""
-    location.check_threshold(values)
-
-
-def prepare_dds(setting: Setting) -> Prepared:
-    """Prepare DDS once for all replicates."""
-    return prepare(setting, True)
-
-
 def draw_dds(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
     """Every sensitive record to another cell; RunStatus.FAILED when some could not be moved."""
     sensitive = prepared.sensitive
@@ -277,11 +263,11 @@ DDS = Mechanism(
         "between keys and other variables of sensitive records are lost"
     ),
     rate="records of sensitive key cells, all of which are moved",
-    prepare=prepare_dds,
+    prepare=partial(prepare, to_another_cell=True),
     draw=draw_dds,
     parameters=location.THRESHOLD,
     whole="all sensitive records",
     fit=("s", "rule"),
     exchanges=True,
-    check=check_dds,
+    check=location.check_threshold,
 )

@@ -48,19 +48,10 @@ def prepare(setting: Setting) -> Prepared:
     keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
     if len(keys.counts) == 1:
         raise EngineError("all records share one key cell; keys cannot be swapped")
-    sensitive = keys.records
-    about: dict[str, float | str] = {
-        "sensitive": location.in_words(setting["s"], setting["rule"]),
-        "sensitive_cells": float(keys.sensitive.sum()),
-        "sensitive_records": float(len(sensitive)),
-    }
+    sensitive, about = keys.records, keys.about(setting)
     if not len(sensitive):
         return Prepared(keys, sensitive, None, np.zeros((0, 0)), about)
-    numbers = location.variables(setting, "MaPS")
-    model = location.fit(numbers.z, keys.x, len(keys.counts), numbers.names)
-    v = location.whiten(numbers.z, model.factor)
-    about["variables"] = ", ".join(numbers.names)
-    about.update(location.checks(v, keys.x, keys.counts))
+    _, model, v = location.fitted(setting, keys, "MaPS", about)
     return Prepared(keys, sensitive, model, v, about)
 
 

@@ -19,8 +19,7 @@ data do not hang on rounding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -196,33 +195,19 @@ class Task(NamedTuple):
     on: int
 
 
-def check(values: Mapping[str, Any]) -> None:
-    """Refuse thresholds below 1."""
-    location.check_threshold(values)
-
-
 def prepare(setting: Setting) -> Prepared:
     """Distances from sensitive records to nonsensitive cells or records.
 
     Refuses data without a nonsensitive cell (in some level of ``within``), and numbers without a covariance matrix.
     """
     keys = location.key_cells(setting.data, setting.keys, setting["s"], setting["rule"])
-    sensitive = keys.records
-    about: dict[str, float | str] = {
-        "sensitive": location.in_words(setting["s"], setting["rule"]),
-        "sensitive_cells": float(keys.sensitive.sum()),
-        "sensitive_records": float(len(sensitive)),
-    }
+    sensitive, about = keys.records, keys.about(setting)
     columns = _within(setting)
     if not len(sensitive):
         return Prepared(keys, None, [], about, ["no key cell is sensitive; every table is the original"])
     if keys.sensitive.all():
         raise EngineError(f"every key cell is sensitive at s={setting['s']}; nothing to mix with")
-    numbers = location.variables(setting, "SMIKe")
-    model = location.fit(numbers.z, keys.x, len(keys.counts), numbers.names)
-    v = location.whiten(numbers.z, model.factor)
-    about["variables"] = ", ".join(numbers.names)
-    about.update(location.checks(v, keys.x, keys.counts))
+    numbers, model, v = location.fitted(setting, keys, "SMIKe", about)
     names, level_of = _levels(setting, keys, columns)
     levels, warnings = [], []
     for level, name in enumerate(names):
@@ -448,5 +433,5 @@ SMIKE = Mechanism(
     fit=("s", "rule", "selection", "n_mix", "model_set", "within", "y", "log"),
     many_tables=True,
     redraws_levels=True,
-    check=check,
+    check=location.check_threshold,
 )

@@ -39,17 +39,6 @@ _SLOW = 0.3
 
 
 @dataclass(frozen=True)
-class LevelFit:
-    """A fit: ``chance`` of each level by row of the design, shape ``(rows, levels)``; the coefficients in the design's
-    basis, shape ``(rank, levels in use - 1)``; Newton steps taken, and how often the Hessian was formed."""
-
-    chance: np.ndarray
-    coefficients: np.ndarray
-    steps: int
-    hessians: int
-
-
-@dataclass(frozen=True)
 class Design:
     """The indicators of the terms of a model in an orthonormal basis of the space that they span, shape ``(rows,
     rank)``; ``totals`` are the records of each row.
@@ -102,8 +91,8 @@ def design_of(
         return Design(indicators @ vectors[:, spanned], totals.astype(float), ridge)
 
 
-def fit_levels(design: Design, counts: np.ndarray) -> LevelFit:
-    """Fit the chances of the levels to ``counts`` by row of the design and level, shape ``(rows, levels)``.
+def fit_levels(design: Design, counts: np.ndarray) -> np.ndarray:
+    """Fit the chance of each level by row of the design to ``counts``, both of shape ``(rows, levels)``.
 
     Levels without records have chance 0.  A :class:`UsageError` refuses more coefficients than memory holds, an
     :class:`EngineError` says when no maximum was found.
@@ -113,7 +102,7 @@ def fit_levels(design: Design, counts: np.ndarray) -> LevelFit:
     chance = np.zeros(counts.shape)
     if len(present) < 2 or not design.terms.shape[1]:
         chance[:] = totals / totals.sum()
-        return LevelFit(chance, np.zeros((design.terms.shape[1], max(len(present) - 1, 0))), 0, 0)
+        return chance
     with one_thread():
         problem = _Logit(design, counts[:, present].astype(float))
         size = math.prod(problem.shape)
@@ -122,9 +111,8 @@ def fit_levels(design: Design, counts: np.ndarray) -> LevelFit:
                 f"detection: the model of an attribute of {len(present)} levels has {size:,} coefficients, must have "
                 f"at most {MOST_COEFFICIENTS:,}; name fewer attributes=, or merge levels."
             )
-        coefficients, steps, hessians = _maximise(problem)
-        chance[:, present] = problem.chance(coefficients)
-    return LevelFit(chance, coefficients, steps, hessians)
+        chance[:, present] = problem.chance(_maximise(problem))
+    return chance
 
 
 class _Logit:
@@ -179,20 +167,20 @@ class _Logit:
         return flat
 
 
-def _maximise(problem: _Logit) -> tuple[np.ndarray, int, int]:
+def _maximise(problem: _Logit) -> np.ndarray:
     """Newton's method.  The Hessian is formed again only where the last one makes slow progress."""
     from scipy.linalg import cho_factor, cho_solve
 
     b, factor = np.zeros(problem.shape), None
     value, gradient = problem.value(b), problem.gradient(b)
-    before, hessians, fresh = np.inf, 0, False
-    for step in range(_MOST_STEPS):
+    before, fresh = np.inf, False
+    for _ in range(_MOST_STEPS):
         if factor is None:
-            factor, hessians, fresh = cho_factor(problem.hessian(b))[0], hessians + 1, True
+            factor, fresh = cho_factor(problem.hessian(b))[0], True
         move = cho_solve((factor, False), gradient.T.ravel()).reshape(problem.shape[::-1]).T
         size = float(np.abs(problem.change(move)).max())
         if size < (_NEARLY if fresh else _DONE):
-            return b + move, step, hessians
+            return np.asarray(b + move)
         if size > _SLOW * before and not fresh:
             factor = None
             continue

@@ -92,6 +92,14 @@ class KeyCells(NamedTuple):
         """The sensitive records, ascending."""
         return np.flatnonzero(self.sensitive[self.x])
 
+    def about(self, setting: Setting) -> dict[str, float | str]:
+        """Diagnostics of a draw: the rule in words, and how many cells and records are sensitive."""
+        return {
+            "sensitive": in_words(setting["s"], setting["rule"]),
+            "sensitive_cells": float(self.sensitive.sum()),
+            "sensitive_records": float(len(self.records)),
+        }
+
 
 def key_cells(data: Microdata, keys: Sequence[int], s: int, rule: str) -> KeyCells:
     """Key cells of the original data; sensitive are those of at most ``s`` records ("lt": fewer than ``s``)."""
@@ -193,6 +201,19 @@ def fit(z: np.ndarray, x: np.ndarray, n_cells: int, names: Sequence[str], counts
     _check_rank(ss, n, names)
     factor = np.linalg.cholesky(ss)
     return Model(sizes if counts is None else counts, sizes, whiten(means, factor), factor, n - n_cells)
+
+
+def fitted(
+    setting: Setting, keys: KeyCells, mechanism: str, about: dict[str, float | str]
+) -> tuple[Variables, Model, np.ndarray]:
+    """The variables of a mechanism, their posterior in all key cells and the whitened numbers; ``about`` receives what
+    diagnostics say of them."""
+    numbers = variables(setting, mechanism)
+    model = fit(numbers.z, keys.x, len(keys.counts), numbers.names)
+    v = whiten(numbers.z, model.factor)
+    about["variables"] = ", ".join(numbers.names)
+    about.update(checks(v, keys.x, keys.counts))
+    return numbers, model, v
 
 
 def within(z: np.ndarray, x: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -401,21 +401,13 @@ SIGNIFICANT = 0.01
 """Pairs whose chi-square test has a smaller p-value are joined in the second start of the stepwise search."""
 
 
-def search(
-    counts: Counts,
-    criterion: str = "aic",
-    *,
-    decomposable: bool = False,
-    guard: bool | None = None,
-    hierarchical: bool = False,
-) -> Fit:
+def search(counts: Counts, criterion: str = "aic", *, decomposable: bool = False) -> Fit:
     """The model with the least AIC or BIC, fitted.
 
     Exhaustive over graphical models up to six attributes with more than one level (over decomposable ones where asked
     or where the full table has more than ten thousand cells), stepwise over decomposable ones beyond.  A model whose
-    fitting does not converge is not taken.  ``guard`` forbids cliques of two or more attributes with more cells than
-    there are records; by default it is on in the stepwise search only.  ``hierarchical`` ends with a pass that drops
-    highest-order terms while that improves the score.  Attributes with one level stand alone.
+    fitting does not converge is not taken.  In the stepwise search a clique of two or more attributes has at most as
+    many cells as there are records.  Attributes with one level stand alone.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"unknown criterion '{criterion}'.{did_you_mean(criterion, CRITERIA)}")
@@ -428,10 +420,8 @@ def search(
     alone = [(j,) for j, size in enumerate(counts.shape) if size == 1]
     task = _Task(counts, price, free, alone)
     if len(free) <= EXHAUSTIVE:
-        best = task.exhaustive(decomposable or counts.n_cells > MOST_FITTED, bool(guard))
-    else:
-        best = task.stepwise(guard is None or guard)
-    return task.without_high_orders(best) if hierarchical and counts.n_cells <= MOST_CELLS else best
+        return task.exhaustive(decomposable or counts.n_cells > MOST_FITTED)
+    return task.stepwise()
 
 
 @dataclass(frozen=True)
@@ -484,7 +474,7 @@ class _Task:
 
     # -- up to six attributes ----------------------------------------------------------------------------------------
 
-    def exhaustive(self, decomposable: bool, guard: bool) -> Fit:
+    def exhaustive(self, decomposable: bool) -> Fit:
         """All graphs at once: a decomposable log-likelihood is a sum over complete sets (of the Möbius inverse of
         N log N), as is the number of parameters of any graph.
 
@@ -502,16 +492,10 @@ class _Task:
             gain[has] -= gain[np.flatnonzero(has) ^ (1 << v)]
         gain[0] = 0
         likelihood, k = graphs.complete @ gain, graphs.complete @ weight
-        largest_clique = self.counts.n_records if guard else math.inf
-        # an attribute alone is in every graph, however many levels it has
-        too_large = np.array(
-            [len(s) > 1 and math.prod(self.counts.shape[j] for j in s) > largest_clique for s in subsets]
-        )
-        allowed = np.logical_not((graphs.complete & too_large).any(axis=1))
-        scores = np.where(graphs.chordal & allowed, -2 * likelihood + self.price * k, np.inf)
+        scores = np.where(graphs.chordal, -2 * likelihood + self.price * k, np.inf)
         if not decomposable:
             bound = self._bounds(graphs.chordal, likelihood) + self.price * k
-            bound[graphs.chordal | ~allowed] = np.inf
+            bound[graphs.chordal] = np.inf
             least, all_vertices = scores.min(), (1 << d) - 1
             for graph in np.lexsort((np.arange(len(bound)), bound)):
                 if bound[graph] > least + TIE:
@@ -569,24 +553,23 @@ class _Task:
 
     # -- more attributes ---------------------------------------------------------------------------------------------
 
-    def stepwise(self, guard: bool) -> Fit:
+    def stepwise(self) -> Fit:
         """From no edge and from the significant pairs, the best single edge in or out that keeps the graph chordal,
         until none improves the score; the better end of the two.
         """
-        largest_clique = self.counts.n_records if guard else math.inf
-        ends = [self._climb(near, largest_clique) for near in (self._empty(), self._significant(largest_clique))]
+        ends = [self._climb(near) for near in (self._empty(), self._significant())]
         return self.best([fit(self.counts, self.model(_maximal_cliques(near))) for near in ends])
 
     def _empty(self) -> list[set[int]]:
         return [set() for _ in self.free]
 
-    def _significant(self, largest_clique: float) -> list[set[int]]:
+    def _significant(self) -> list[set[int]]:
         """The significant pairs, most significant first, as far as they keep the graph chordal."""
         near = self._empty()
         remaining = [pair for p, pair in sorted(self._pair_tests()) if p < SIGNIFICANT]
         while True:
             for pair in remaining:
-                if _may_add(near, *pair) and self._cells(near, *pair) <= largest_clique:
+                if self._may_join(near, *pair):
                     _connect(near, *pair)
                     remaining.remove(pair)
                     break
@@ -609,8 +592,11 @@ class _Task:
             tests.append((float(chdtrc(freedom, statistic)) if freedom else 1.0, (a, b)))
         return tests
 
-    def _cells(self, near: list[set[int]], a: int, b: int) -> int:
-        return math.prod(self.counts.shape[self.free[v]] for v in (near[a] & near[b]) | {a, b})
+    def _may_join(self, near: list[set[int]], a: int, b: int) -> bool:
+        """Return whether the graph with this edge is chordal, and the clique that it makes has few enough cells."""
+        clique = (near[a] & near[b]) | {a, b}
+        n_cells = math.prod(self.counts.shape[self.free[v]] for v in clique)
+        return _may_add(near, a, b) and n_cells <= self.counts.n_records
 
     def _price_of(self, near: list[set[int]], a: int, b: int) -> float:
         """Change of the score by the edge between a and b, given the neighbours that they share."""
@@ -624,40 +610,20 @@ class _Task:
         k = (shape[self.free[a]] - 1) * (shape[self.free[b]] - 1) * math.prod(shape[self.free[v]] for v in shared)
         return -2 * gain + self.price * k
 
-    def _climb(self, near: list[set[int]], largest_clique: float) -> list[set[int]]:
+    def _climb(self, near: list[set[int]]) -> list[set[int]]:
         while True:
             steps: list[tuple[float, tuple[int, int], Callable[[list[set[int]], int, int], None]]] = []
             for a, b in combinations(range(len(near)), 2):
                 if b in near[a]:
                     if _is_complete(near, near[a] & near[b]):
                         steps.append((-self._price_of(near, a, b), (a, b), _disconnect))
-                elif _may_add(near, a, b) and self._cells(near, a, b) <= largest_clique:
+                elif self._may_join(near, a, b):
                     steps.append((self._price_of(near, a, b), (a, b), _connect))
             least = min((change for change, _, _ in steps), default=0.0)
             if least >= -TIE:
                 return near
             _, pair, step = next(candidate_step for candidate_step in steps if candidate_step[0] <= least + TIE)
             step(near, *pair)
-
-    # -- beyond graphical models -------------------------------------------------------------------------------------
-
-    def without_high_orders(self, fitted: Fit) -> Fit:
-        """Drop the generator whose loss improves the score most (its faces stay), until none does."""
-        while True:
-            fits = []
-            for generator in fitted.model.generators:
-                if len(generator) > 1:
-                    faces = combinations(generator, len(generator) - 1)
-                    smaller = Model.of([*(g for g in fitted.model.generators if g != generator), *faces])
-                    fits.append(fit(self.counts, smaller, warn=False))
-            fits = [
-                generator
-                for generator in fits
-                if generator.converged and self.score(generator) < self.score(fitted) - TIE
-            ]
-            if not fits:
-                return fitted
-            fitted = self.best(fits)
 
 
 # -- sets of vertices as bit masks -----------------------------------------------------------------------------------

@@ -110,17 +110,11 @@ _SURE = 1e-6
 _NONE = 1e-9  # a difference of shares, or a part of the records, that is rounding
 
 
-@dataclass(frozen=True)
-class AttributeRate:
-    """The rate as one swapped attribute tells it.
+class _AttributeRate(NamedTuple):
+    """The rate as one swapped attribute tells it: the share of all records that changed, its standard ``error`` with
+    cells taken as independent, the 95 % interval ``low`` to ``high`` with their dependence, and the weight among
+    several attributes."""
 
-    ``leaving`` are the estimated records that left each level (NaN where the tables do not tell); ``rate`` is the share
-    of all records that changed, ``error`` its standard error with cells taken as independent, ``low`` and ``high`` the
-    95 % interval with their dependence.  ``information`` is the weight among several attributes.
-    """
-
-    attribute: Name
-    leaving: tuple[float, ...]
     rate: float
     error: float
     low: float
@@ -145,7 +139,6 @@ class MarginInference:
     low: float
     high: float
     n_records: int
-    per_attribute: tuple[AttributeRate, ...]
     moved: Mapping[tuple[Name, Name], int]
 
     @property
@@ -168,51 +161,43 @@ def two_way_tables(
     return tables
 
 
-def infer_from_margins(
-    original: Tables, released: Tables, differ: Sequence[Name] = (), permuted: bool = False
-) -> MarginInference:
+def infer_from_margins(original: Tables, released: Tables) -> MarginInference:
     """Swapped attributes and rate from published two-way tables of the original and those of a release.
 
     The swapped attributes are the fewest that leave no moved table among the others.  For level l of one of them and
     level x of an unswapped attribute, k records leave l and as many arrive, so the cell (x, l) is expected to change by
     ``k d(x)`` with ``d(x) = p(x | partners of l) - p(x | l)``: the partners have the other level where there are two,
-    else the other levels in the shares in which these form pairs with l (in proportion to their sizes, one level
-    against the rest, where values were ``permuted`` among records and not exchanged in pairs that differ).  k is fitted
+    else the other levels in the shares in which these form pairs with l.  k is fitted
     by least squares over all x, with weights ``1 / (p(x|l)(1 - p(x|l)) + p(x|not l)(1 - p(x|not l)))``, and the rate is
     the sum of k over levels as a share of the records; where there are more than two, each level has its known part of
-    the sum.  With attributes on which partners agreed (``fixed``) or are known to ``differ`` the shares are given
+    the sum.  With attributes on which partners agreed (``fixed``) the shares are given
     these: a linear regression of x on the levels and on them, whose normal equations are two-way tables.  The 95 %
     interval takes the dependence of the cells from the pooled correlation within levels, again from two-way tables.
 
     Some things are beyond two-way tables: that partners differ on several swapped attributes at once, what x hangs on
     beyond single attributes, and the pairs that the strict rule leaves out because they would change nothing (the
-    estimate is too high by the share of these).  With several swapped attributes, or some that ``differ``, it is off by
-    up to a tenth of the rate, by up to a fifth where the swapped ones go together, which the interval does not contain;
-    where partners differ on an attribute that is not named among these, by up to a half.
+    estimate is too high by the share of these).  With several swapped attributes it is off by up to a tenth of the
+    rate, by up to a fifth where these go together, which the interval does not contain; where partners differ on
+    another attribute, by up to a half.
     """
     margins = _Margins(original)
     moved = {pair: int(np.abs(released[pair] - table).sum()) for pair, table in original.items()}
-    # the fewest attributes of which each moved table has one, so that the others are the largest set among which
-    # nothing moved; of several such sets the one that comes first in the order of attributes
-    place = {name: j for j, name in enumerate(margins.names)}
-    edges = frozenset((place[a], place[b]) for a, b in [pair for pair, distance in moved.items() if distance])
-    swapped = [margins.names[j] for j in _cover(edges, len(margins.names)) or ()]
+    swapped = _fewest_covering([pair for pair, distance in moved.items() if distance], margins.names)
     if not swapped:
-        return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, margins.n, (), moved)
+        return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, margins.n, moved)
     others = [name for name in margins.names if name not in swapped]
     still = {name for name in others if not any(moved[margins.pair(s, name)] for s in swapped)}
-    known = [name for name in differ if name in others and name not in still]
     moving = [name for name in others if name not in still]
     after = _Margins(released)
     fixed = tuple(name for name in others if name in still)
-    estimates = tuple(_rate(margins, after, _Roles(name, moving, fixed, tuple(known), permuted)) for name in swapped)
+    estimates = tuple(_rate(margins, after, _Roles(name, moving, fixed)) for name in swapped)
     weights = np.array([estimate.information for estimate in estimates])
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(estimates), 1 / len(estimates))
     rate, error, low, high = (
         float(weights @ [getattr(estimate, field) for estimate in estimates])
         for field in ("rate", "error", "low", "high")
     )
-    return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, estimates, moved)
+    return MarginInference(tuple(swapped), fixed, rate, error, low, high, margins.n, moved)
 
 
 class _Margins(Cache):
@@ -255,6 +240,14 @@ class _Margins(Cache):
         return np.concatenate(side_by_side)
 
 
+def _fewest_covering(moved: Sequence[tuple[Name, Name]], names: Sequence[Name]) -> list[Name]:
+    """The fewest attributes of which each moved table has one, so that the others are the largest set among which
+    nothing moved; of several such sets the one that comes first in the order of attributes."""
+    place = {name: j for j, name in enumerate(names)}
+    edges = frozenset((place[a], place[b]) for a, b in moved)
+    return [names[j] for j in _cover(edges, len(names)) or ()]
+
+
 def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | None:
     """The first of the smallest sets that meet every edge, None when it takes more than ``most``."""
     if not edges:
@@ -278,22 +271,11 @@ def _cover(edges: frozenset[tuple[int, int]], most: int) -> tuple[int, ...] | No
 
 
 class _Roles(NamedTuple):
-    """A swapped attribute, the attributes whose tables with it moved, those held equal, those made to differ, and
-    whether values were permuted among records."""
+    """A swapped attribute, the attributes whose tables with it moved, and those held equal."""
 
     swapped: Name
     moving: Sequence[Name]
     fixed: Sequence[Name]
-    differ: Sequence[Name]
-    permuted: bool
-
-    def partners(self, sizes: np.ndarray) -> np.ndarray:
-        """Shares of all exchanges between each two levels, either order counted."""
-        if not self.permuted:
-            return pair_shares(sizes)
-        both = np.outer(sizes, sizes)
-        np.fill_diagonal(both, 0.0)
-        return np.asarray(both / both.sum())
 
 
 class _Level(NamedTuple):
@@ -310,21 +292,19 @@ class _Level(NamedTuple):
         return float(self.weight @ self.change**2)
 
 
-def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
+def _rate(before: _Margins, after: _Margins, roles: _Roles) -> _AttributeRate:
     sizes = before.one_way(roles.swapped).astype(float)
     levels = {at: _level(before, roles, at) for at in np.flatnonzero((sizes > 0) & (sizes < before.n)).tolist()}
     delta = after.blocks([roles.swapped], roles.moving) - before.blocks([roles.swapped], roles.moving)
     telling = {at: level for at, level in levels.items() if level is not None and level.information > 0}
-    leaving = np.full(len(sizes), np.nan)
     if not telling:
-        return AttributeRate(roles.swapped, tuple(leaving.tolist()), 0.0, 0.0, 0.0, 1.0, 0.0)
+        return _AttributeRate(0.0, 0.0, 0.0, 1.0, 0.0)
     # the part that each level has in all that leave is known, so that one rate is fitted to the cells of all levels
-    parts = roles.partners(sizes).sum(axis=1)
+    parts = pair_shares(sizes).sum(axis=1)
     total = before.n * sum(parts[at] * level.information for at, level in telling.items())
     slopes = np.zeros_like(delta)  # of the rate, in the change of each cell
     for at, level in telling.items():
         slopes[at] = level.weight * level.change / total
-        leaving[at] = (level.weight * level.change) @ delta[at] / level.information
     rate = min(max(float((slopes * delta).sum()), 0.0), 1.0)
     # what leaves one level arrives at others, so that one level less than there are tells something of its own
     information = float(total * max(len(telling) - 1, 1) / len(telling))
@@ -334,18 +314,18 @@ def _rate(before: _Margins, after: _Margins, roles: _Roles) -> AttributeRate:
     half = Z95 * math.sqrt(max(variance * rate + Z95**2 * variance**2 / 4, 0.0))
     low, high = float(max(0.0, middle - half)), float(min(1.0, middle + half))
     error = math.sqrt(rate / information)
-    return AttributeRate(roles.swapped, tuple(leaving.tolist()), rate, error, low, high, information)
+    return _AttributeRate(rate, error, low, high, information)
 
 
 def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
     """The expectation for one level; None where the controlled attributes decide it."""
-    controls = [*roles.fixed, *roles.differ]
+    controls = roles.fixed
     sizes = before.one_way(roles.swapped).astype(float)
     x = before.blocks([roles.swapped], roles.moving)
     totals = np.concatenate([before.one_way(name) for name in roles.moving]).astype(float)
     inside, outside = x[level] / sizes[level], (totals - x[level]) / (before.n - sizes[level])
     # records that arrive come from the other levels in the shares in which these find partners of this one
-    partners = roles.partners(sizes)[level]
+    partners = pair_shares(sizes)[level]
     contrast = partners / partners.sum()
     contrast[level] -= 1
     if controls:
@@ -359,43 +339,11 @@ def _level(before: _Margins, roles: _Roles, level: int) -> _Level | None:
             return None
         slopes = slopes[:, : len(totals)]
         change = contrast @ slopes
-        if roles.differ:
-            change = change + _shift(before, roles, level, of_x - of_levels @ slopes)
     else:
         change = contrast @ (x / np.maximum(sizes, 1)[:, None])
     change = np.where(np.abs(change) < _NONE, 0.0, change)
     spread = inside * (1 - inside) + outside * (1 - outside)
     return _Level(change, 1 / np.maximum(spread, 1 / before.n), inside, outside)
-
-
-def _shift(before: _Margins, roles: _Roles, level: int, effects: np.ndarray) -> np.ndarray:
-    """The part of the expected change of the cells that arises because partners differ on some attributes: records that
-    arrive have other levels of these than those that leave, and x hangs on them as ``effects`` say."""
-    controls = [*roles.fixed, *roles.differ]
-    starts = np.cumsum([0, *(len(before.one_way(name)) for name in controls)])
-    shift = np.zeros(effects.shape[1])
-    for name in roles.differ:
-        arriving, leaving = _constrained(before.between(roles.swapped, name).astype(float), level)
-        at = controls.index(name)
-        shift += (arriving - leaving) @ effects[starts[at] : starts[at + 1]]
-    return shift
-
-
-def _constrained(counts: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the levels of an attribute among records that arrive at a level, and among those that leave it, when
-    partners differ on both; ``counts`` by level (rows) and by the attribute."""
-    total = counts.sum()
-    partners = total - counts.sum(axis=1, keepdims=True) - counts.sum(axis=0, keepdims=True) + counts
-    odds = np.divide(counts, partners, out=np.zeros_like(counts), where=partners > 0)
-    others = np.arange(len(counts)) != level
-    # pairs of (level, c) and (another level, c'), c' unlike c: either one drew the other
-    pairs = np.outer(odds[level], counts[others].sum(axis=0)) + np.outer(counts[level], odds[others].sum(axis=0))
-    np.fill_diagonal(pairs, 0.0)
-    whole = pairs.sum()
-    if whole <= 0:
-        nothing = np.zeros(counts.shape[1])
-        return nothing, nothing
-    return pairs.sum(axis=0) / whole, pairs.sum(axis=1) / whole
 
 
 # -- its interval ----------------------------------------------------------------------------------------------------
@@ -429,7 +377,7 @@ def _variance(before: _Margins, roles: _Roles, slopes: np.ndarray, rate: float) 
     scale = np.sqrt(np.maximum(np.diag(within), 0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > _NONE)
     correlation = within * np.outer(inverse, inverse)
-    pairs = roles.partners(sizes)
+    pairs = pair_shares(sizes)
     used = np.minimum(rate * before.n * pairs.sum(axis=1) / np.maximum(sizes, 1), 1.0)
     variance, means = 0.0, np.zeros_like(pairs)
     for level in np.flatnonzero(pairs.sum(axis=1)):

@@ -68,7 +68,7 @@ def infer_from_release(original: Tables, release: Release) -> MarginInference:
     """The knowledge of the swap that the release and the original's two-way tables, by positions of attributes,
     give."""
     if len(release.shape) < 2:
-        return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, int(release.counts.sum()), (), {})
+        return MarginInference((), (), 0.0, 0.0, 0.0, 0.0, int(release.counts.sum()), {})
     return infer_from_margins(original, two_way_tables(*release))
 
 
@@ -202,7 +202,7 @@ def _chances(release: Release, stayed: _Stayed, design: Design, attribute: int) 
     n_patterns, levels = len(stayed.patterns), release.shape[attribute]
     flat = stayed.pattern * np.int64(levels) + release.cells[:, attribute]
     counts = np.bincount(flat, weights=release.counts, minlength=n_patterns * levels)
-    return fit_levels(design, counts.reshape(-1, levels)).chance
+    return fit_levels(design, counts.reshape(-1, levels))
 
 
 def _adjusted(

@@ -8,17 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from engine.common.errors import UsageError, did_you_mean
 from engine.common.registry import Cache, remembered
 from engine.data.microdata import Microdata
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _NEIGHBOURS = 20  # of n records, two are expected to keep their neighbour by chance
 _CORRELATED = 5.0  # standard errors of a rank correlation
@@ -166,30 +161,6 @@ class ReleasedTable(Cache):
     def weights(self) -> np.ndarray | None:
         """The declared weight of each record (it follows its record), or None."""
         return None if self.data.weight is None else self.numeric(self.data.weight)
-
-    def frame(self, names: Sequence[str]) -> pd.DataFrame:
-        """Attributes as categoricals with all their declared levels, other raw columns as numbers; the attribute wins
-        where a name is both.
-
-        The numbers behind a cut attribute are reached as ``NAME_raw``.
-        """
-        import pandas as pd
-
-        domain = self.data.domain
-        columns: dict[str, Any] = {}
-        for name in names:
-            if name in domain.names:
-                j = domain.index(name)
-                columns[name] = pd.Categorical.from_codes(
-                    self.codes(j).astype(np.int64), pd.Index(domain.attributes[j].levels, dtype=object)
-                )
-            else:
-                raw = name.removesuffix("_raw") if name not in self.data.raw.columns else name
-                if raw not in self.data.raw.columns:
-                    known = [*domain.names, *self.data.raw.names]
-                    raise UsageError(f"unknown column '{name}'.{did_you_mean(name, known)}")
-                columns[name] = self.numeric(raw)
-        return pd.DataFrame(columns)
 
 
 def _index_problem(what: str, codes: np.ndarray, n: int, size: int) -> str:

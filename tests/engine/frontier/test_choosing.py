@@ -251,16 +251,6 @@ def test_best_under_a_bound_is_the_twins_and_on_the_frontier(points, bound):
         assert undominated(np.column_stack((risk, loss)))[found]
 
 
-def test_only_allowed_candidates_are_chosen():
-    assert best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[True, True, False]) == 1
-    assert best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=np.zeros(3, dtype=bool)) is None
-    assert best_under_bound([], [], 3) is None
-    with pytest.raises(UsageError, match="boolean mask"):
-        best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[0, 1, 1])
-    with pytest.raises(UsageError, match="boolean mask"):
-        best_under_bound([1, 2, 3], [3, 2, 1], 3, allowed=[True])
-
-
 SLOPES = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0, math.inf]), st.floats(0, 1e6))
 FINITE = st.floats(-1e6, 1e6)
 

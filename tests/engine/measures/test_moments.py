@@ -19,6 +19,7 @@ from engine.measures.moments import moments
 from engine.models.record_release import RecordRelease
 from engine.release.records import ReleasedTable
 from tests.examples import examples
+from tests.frames import frame_of
 from tests.record_releases import figure, released
 from tests.small_tables import Small
 from tests.titanic import passengers, plan
@@ -44,7 +45,7 @@ def release(
 
 
 def frames(made: RecordRelease, by: tuple[str, ...]) -> tuple[pd.DataFrame, twin.Frames]:
-    before, after = (table.frame([*NUMBERS, "Pclass", "Sex"]) for table in (made.original, made.tables[0]))
+    before, after = (frame_of(table, [*NUMBERS, "Pclass", "Sex"]) for table in (made.original, made.tables[0]))
     if not by:
         return before[list(NUMBERS)], [(before[list(NUMBERS)], after[list(NUMBERS)])]
     strata = []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.measures import propensity as measured
 from engine.models.record_release import RecordRelease
 from tests.examples import examples
+from tests.frames import frame_of
 from tests.record_releases import figure, released
 from tests.small_tables import Record, Small
 from tests.titanic import FARES, passengers, plan, swapped
@@ -38,7 +39,7 @@ def test_the_figures_are_those_of_statsmodels(interactions: int, formula: str) -
     small, after = made()
     after = [(a, (b + 1) % 3 if i % 17 == 0 else b, c) for i, (a, b, c) in enumerate(after)]
     release = released(small, [after])
-    before, after_frame = (table.frame(["A", "B", "C"]) for table in (release.original, release.tables[0]))
+    before, after_frame = (frame_of(table, ["A", "B", "C"]) for table in (release.original, release.tables[0]))
     chance, k = twin.propensities(before, after_frame, formula)
     asked = f"[interactions={interactions}]"
     assert figure("pmse" + asked, release).value == pytest.approx(twin.pmse(chance), rel=1e-6)
@@ -55,7 +56,7 @@ def test_numbers_enter_beside_attributes() -> None:
     release = RecordRelease(release.original, release.tables, replace(release.plan, analyse=("Pclass", "Sex")))
     names = ["Pclass", "Sex", "Fare", "SibSp"]
     chance, k = twin.propensities(
-        release.original.frame(names), release.tables[0].frame(names), "(Pclass + Sex + Fare + SibSp)**2"
+        frame_of(release.original, names), frame_of(release.tables[0], names), "(Pclass + Sex + Fare + SibSp)**2"
     )
     assert k == 15
     assert figure("pmse", release).value == pytest.approx(twin.pmse(chance), rel=1e-5)

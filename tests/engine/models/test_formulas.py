@@ -20,6 +20,7 @@ from engine.plan import AnalysisPlan, AttributePlan, DataPlan, Plan
 from engine.plan.coding import code
 from engine.release.records import ReleasedTable
 from tests.engine.report.conftest import plan_of, raw_table
+from tests.frames import frame_of
 
 N = 40
 
@@ -78,7 +79,7 @@ def test_the_columns_are_patsys(ours: str, patsys: str | None) -> None:
     plan, data = made(f"income ~ {ours}")
     original = ReleasedTable(data)
     found = design(plan.analyses[0], original, plan)
-    frame = original.frame(["Sex", "Group", "Band", "income", "odd name", "age"])
+    frame = frame_of(original, ["Sex", "Group", "Band", "income", "odd name", "age"])
     want = patsy.dmatrix(patsys or ours, frame)
     if patsys is None:
         assert list(found.names) == want.design_info.column_names
@@ -89,7 +90,7 @@ def test_the_columns_are_patsys(ours: str, patsys: str | None) -> None:
     # a release: other records, the same columns and centres
     source = np.roll(np.arange(N), 3)
     released = ReleasedTable(data, source, (0, 1))
-    frame = released.frame(["Sex", "Group", "Band", "income", "odd name", "age"])
+    frame = frame_of(released, ["Sex", "Group", "Band", "income", "odd name", "age"])
     (again,) = patsy.build_design_matrices([want.design_info], frame)
     np.testing.assert_allclose(found.build(released, original)[1], np.asarray(again), rtol=1e-13)
 

@@ -239,12 +239,12 @@ def test_the_search_over_five_finds_what_fitting_all_graphs_one_by_one_finds(see
 
 
 @pytest.mark.slow
-@given(smalls(), st.sampled_from(["aic", "bic"]), st.booleans())
+@given(smalls(), st.sampled_from(["aic", "bic"]))
 @examples(40)
-def test_no_decomposable_model_beats_the_one_found(small, criterion, guard):
+def test_no_decomposable_model_beats_the_one_found(small, criterion):
     d = len(small.shape)
     counts = counts_of(small)
-    found = search(counts, criterion, decomposable=True, guard=guard)
+    found = search(counts, criterion, decomposable=True)
     assert found.model.separators is not None
     least = math.inf
     pairs = list(combinations(range(d), 2))
@@ -253,19 +253,10 @@ def test_no_decomposable_model_beats_the_one_found(small, criterion, guard):
         if d == 5 and chosen % 7:  # a seventh of the 1024 is enough for a counterexample
             continue
         model = Model.of(twin.graphical(d, edges))
-        cells = max((math.prod(small.shape[j] for j in one) for one in model.generators if len(one) > 1), default=0)
-        if model.separators is not None and not (guard and cells > counts.n_records):
+        if model.separators is not None:
             least = min(least, score(fit(counts, model), criterion, counts))
     assert score(found, criterion, counts) <= least + TIE
-    assert score(search(counts, criterion, guard=guard), criterion, counts) <= score(found, criterion, counts) + TIE
-
-
-def test_an_attribute_with_more_levels_than_records_forbids_no_graph():
-    """Such an attribute is in every graph; the guard is about sets of two and more."""
-    counts = counts_of(Small(((0, 0), (1, 1)), (2, 3)))
-    for decomposable in (False, True):
-        assert search(counts, "bic", decomposable=decomposable, guard=True).model.generators == ((0,), (1,))
-        assert search(counts, "bic", decomposable=decomposable, guard=False).model.generators == ((0, 1),)
+    assert score(search(counts, criterion), criterion, counts) <= score(found, criterion, counts) + TIE
 
 
 def test_equal_scores_go_to_fewer_parameters_and_then_to_the_first_name():
@@ -298,15 +289,6 @@ def test_the_stepwise_search_ends_where_no_edge_helps(criterion):
     if criterion == "bic":  # a chain was built in
         assert found.model.show("ABCDEFG") == "[AB][BC][CD][DE][EF][FG]"
     assert search(counts_of(small), criterion).model == found.model
-
-
-def test_the_pass_beyond_graphical_models_improves_the_score():
-    counts = czech()
-    for criterion in ("aic", "bic"):
-        graphical = search(counts, criterion, decomposable=True)
-        further = search(counts, criterion, decomposable=True, hierarchical=True)
-        assert score(further, criterion, counts) < score(graphical, criterion, counts)
-        assert further.model.faces < graphical.model.faces
 
 
 def test_a_search_needs_two_attributes_and_a_criterion():

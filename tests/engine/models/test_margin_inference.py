@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from math import sqrt
@@ -84,9 +83,6 @@ def test_one_attribute_of_two_levels_by_the_formula():
         assert got.attributes == ("A",) and got.fixed == ()
         assert got.rate == pytest.approx(rate, rel=1e-12) and got.error == pytest.approx(error, rel=1e-12)
         assert got.k == pytest.approx(rate * 20_000 / 2) and got.low < got.rate < got.high
-        (one,) = got.per_attribute
-        assert one.attribute == "A" and one.leaving == pytest.approx((got.k, got.k))
-        assert (one.rate, one.low, one.high) == (got.rate, got.low, got.high)
 
 
 def test_nothing_moved_tells_a_rate_of_nought_exactly():
@@ -102,16 +98,14 @@ def test_a_full_permutation_moves_as_many_records_as_differ():
     table, rng = associated(), np.random.default_rng(1)
     records = np.repeat(table.cells, table.counts, axis=0)
     original = two_way_tables(table.cells, table.counts, SHAPE)
-    for j in (0, 2):
-        shares = np.bincount(records[:, j]) / len(records)
-        estimates = []
-        for _ in range(30):
-            permuted = records.copy()
-            permuted[:, j] = rng.permutation(permuted[:, j])
-            released = two_way_tables(permuted, np.ones(len(records)), SHAPE)
-            estimates.append(infer_from_margins(original, released, permuted=SHAPE[j] > 2).k)
-        error = np.std(estimates) / sqrt(len(estimates))
-        assert abs(np.mean(estimates) - (1 - (shares**2).sum()) * len(records) / 2) < 4 * error
+    shares = np.bincount(records[:, 0]) / len(records)
+    estimates = []
+    for _ in range(30):
+        permuted = records.copy()
+        permuted[:, 0] = rng.permutation(permuted[:, 0])
+        estimates.append(infer_from_margins(original, two_way_tables(permuted, np.ones(len(records)), SHAPE)).k)
+    error = np.std(estimates) / sqrt(len(estimates))
+    assert abs(np.mean(estimates) - (1 - (shares**2).sum()) * len(records) / 2) < 4 * error
 
 
 @pytest.mark.parametrize(
@@ -133,10 +127,10 @@ def test_which_attributes(roles, swapped, fixed):
 # -- gates, and what each must reject --------------------------------------------------------------------------------
 
 
-def near_the_truth(roles: str, differ: tuple[str, ...] = (), within: float = 0.02, rule: str = "loose") -> bool:
+def near_the_truth(roles: str, within: float = 0.02, rule: str = "loose") -> bool:
     """Whether the mean estimate over replicates is the rate, but for a bias of some hundredths of it and for chance."""
     runs = of_associated(roles, "0.1", 40, rule)
-    estimates = [infer_from_margins(original, released, differ).rate for original, released, _ in runs]
+    estimates = [infer_from_margins(original, released).rate for original, released, _ in runs]
     truth = runs[0][2]
     return abs(np.mean(estimates) - truth) < within * truth + 4 * np.std(estimates) / sqrt(len(runs))
 
@@ -164,7 +158,6 @@ def independent_cells(before, roles, slopes, rate):
 def test_the_mean_estimate_is_the_rate():
     assert near_the_truth("A:S") and near_the_truth("C:S")
     assert near_the_truth("A:S D:F") and near_the_truth("C:S D:F", within=0.05) and near_the_truth("B:S D:F")
-    assert near_the_truth("A:S D:C", ("D",), within=0.05) and near_the_truth("C:S D:C", ("D",), within=0.05)
     assert near_the_truth("B:S C:S", within=0.1)
 
 
@@ -180,38 +173,30 @@ def test_the_strict_rule_leaves_out_pairs_that_change_nothing():
 
 
 _Roles, _rate = margin_inference._Roles, margin_inference._rate
-MUTANTS: dict[str, tuple[str, Callable, str, tuple[str, ...]]] = {
+MUTANTS: dict[str, tuple[str, Callable, str]] = {
     "fixed attributes are taken as free": (
         "_Roles",
-        lambda swapped, moving, fixed, *more: _Roles(swapped, [*moving, *fixed], (), *more),
+        lambda swapped, moving, fixed: _Roles(swapped, [*moving, *fixed], ()),
         "A:S D:F",
-        (),
-    ),
-    "pairs that must differ are taken as free": (
-        "_Roles",
-        lambda swapped, moving, fixed, differ, permuted: _Roles(swapped, moving, fixed, (), permuted),
-        "A:S D:C",
-        ("D",),
     ),
     "a pair counts as one record": (
         "_rate",
         lambda *parts: _half(_rate(*parts)),
         "A:S",
-        (),
     ),
 }
 
 
 def _half(one):
-    return replace(one, rate=one.rate / 2)
+    return one._replace(rate=one.rate / 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_gate_on_the_mean_rejects(name, monkeypatch):
-    attribute, mutant, roles, differ = MUTANTS[name]
+    attribute, mutant, roles = MUTANTS[name]
     monkeypatch.setattr(margin_inference, attribute, mutant)
-    assert not near_the_truth(roles, differ, within=0.05)
+    assert not near_the_truth(roles, within=0.05)
 
 
 @pytest.mark.slow
