@@ -95,7 +95,6 @@ def grid(found: Sequence[Factor], figures: np.ndarray) -> Grid:
 
 
 def _places(axis: Sequence[Factor], n: int) -> np.ndarray:
-    """Each candidate's row or column."""
     at = np.zeros(n, np.int64)
     for factor in axis:
         at = at * len(factor.values) + factor.codes

@@ -77,7 +77,6 @@ def graded(batch: ReleaseBatch, model: Terms = "two_way") -> list[Graded]:
 
 @remembered("shared")
 def _tables(batch: ReleaseBatch) -> Tables:
-    """All two-way tables of the original."""
     return two_way_tables(_original_cells(batch), batch.original, batch.shape)
 
 

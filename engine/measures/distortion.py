@@ -164,7 +164,6 @@ def _counts_at(
     pair: np.ndarray,
     cell: np.ndarray,
 ) -> np.ndarray:
-    """Counts before at some places of some pairs' tables."""
     start = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
     none = np.zeros(0, np.int64)
     occupied = np.concatenate(
@@ -432,7 +431,6 @@ def _over_pairs(full: Measure, compute: Callable[..., Any], meaning: str, **own:
 
 
 def _two_way(full: Measure, meaning: str) -> Measure:
-    """A measure of the whole table, summarised over the two-way tables."""
     return _over_pairs(full, two_way(full.compute), meaning, parameters={"summary": "mean"})
 
 

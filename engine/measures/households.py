@@ -139,7 +139,6 @@ def _moved(release: RecordRelease, table: ReleasedTable, units: Units, attribute
 
 
 def _sharing(cells: np.ndarray) -> np.ndarray:
-    """The number of records in each record's cell."""
     if int(cells.max(initial=0)) < 4 * len(cells):  # counting by number is cheaper than a sort
         cell, counts = cells, np.bincount(cells)
     else:

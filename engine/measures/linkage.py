@@ -302,7 +302,6 @@ def external_unmatched(batch: ReleaseBatch, domain: Domain, places: tuple[int, .
 
 
 def _share(margin: ReleaseBatch, marked: np.ndarray) -> np.ndarray:
-    """Share of released records in marked cells."""
     base = int(margin.original[marked[: len(margin.original)]].sum())
     return (base + margin.total((margin.after - margin.before) * marked[margin.cell])) / margin.n_records
 

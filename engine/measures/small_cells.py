@@ -134,7 +134,6 @@ def _swaps(batch: ReleaseBatch) -> np.ndarray:
 
 @remembered("shared")
 def _original_counts(batch: ReleaseBatch, keys: tuple[int, ...]) -> np.ndarray:
-    """Counts of the occupied cells of some keys in the original."""
     n = len(batch.original)
     columns = [unpack(batch.index_words[:n], batch.layout[j]) for j in keys]
     cells, inverse = occupied(columns, [batch.shape[j] for j in keys], n)

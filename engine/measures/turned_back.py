@@ -201,7 +201,6 @@ def _guesses(exchanged: Exchanged) -> Iterator[TurnedBack]:
 
 
 def _number(columns: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """A number for each row that is equal for equal rows."""
     return np.asarray(occupied(list(columns), [int(codes.max()) + 1 for codes in columns], n)[1], np.int64)
 
 

@@ -393,7 +393,6 @@ class RoleStreams:
         return [self._derived(*parts, repr(number)) for number in replicates]
 
     def _text(self, marks: bytes) -> str:
-        """The marked places, written out."""
         if marks not in self._places:
             self._places[marks] = repr(tuple(j for j, mark in enumerate(marks) if mark))
         return self._places[marks]

@@ -133,7 +133,6 @@ def _absent(
 
 
 def _words(bits: np.ndarray) -> np.ndarray:
-    """Rows of truth values as words of 64 bits."""
     whole = np.zeros((len(bits), -(-bits.shape[1] // _BITS) * _BITS), bool)
     whole[:, : bits.shape[1]] = bits
     return np.packbits(whole, axis=1).view(np.uint64)
@@ -435,7 +434,6 @@ def draw(prepared: Prepared, setting: Setting, derived: bytes) -> Drawn:
 
 
 def _about(prepared: Prepared, swapped: Swapped, moved: np.ndarray, touched: np.ndarray) -> dict[str, float | str]:
-    """Counts of what was done."""
     about: dict[str, float | str] = {"households": float(len(prepared.units))}
     left = prepared.area != prepared.area[:, swapped.partner]
     stays = np.zeros(len(moved), bool)

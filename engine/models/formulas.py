@@ -461,7 +461,6 @@ def _predicts(design: Design, domain: Domain) -> str:
 
 
 def _event(text: str, domain: Domain) -> str:
-    """The event of an outcome with two values."""
     tree = ast.parse(text, mode="eval").body
     name = quoted(tree)
     if name in domain.names:

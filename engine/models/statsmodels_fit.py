@@ -230,7 +230,6 @@ def _unsettled(k: int) -> _Fit:
 
 
 def _without_column(fit: _Fit, which: slice) -> Solved:
-    """Parameters that belong to no column."""
     lost = fit.moving[which]
     estimate, se = np.where(lost, np.nan, fit.estimate[which]), np.where(lost, np.nan, np.sqrt(fit.variance[which]))
     return Solved(estimate, se, np.inf, np.where(lost, SEPARATED, OK).astype(np.int8))

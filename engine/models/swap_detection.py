@@ -198,7 +198,6 @@ def _design(stayed: _Stayed, model: str, memory: Cache) -> Design:
 
 
 def _chances(release: Release, stayed: _Stayed, design: Design, attribute: int) -> np.ndarray:
-    """Chances of the levels of a swapped attribute by pattern, as the release shows them."""
     n_patterns, levels = len(stayed.patterns), release.shape[attribute]
     flat = stayed.pattern * np.int64(levels) + release.cells[:, attribute]
     counts = np.bincount(flat, weights=release.counts, minlength=n_patterns * levels)

@@ -231,7 +231,6 @@ def _fit(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _height(x: np.ndarray, y: np.ndarray, beta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray]:
-    """The penalised log likelihood, and the chances."""
     odds = x @ beta
     small = np.exp(-np.abs(odds))
     chance = np.where(odds >= 0, 1, small) / (1 + small)

@@ -241,7 +241,6 @@ def _missing(column: RawColumn, row: CodebookRow) -> tuple[str, ...]:
 
 
 def _attributes(plan: Plan, columns: Sequence[str]) -> tuple[str, ...]:
-    """Names of the attributes that hold these columns."""
     return tuple(a.name for a in plan.attributes if set(columns) & set(a.columns))
 
 

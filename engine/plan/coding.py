@@ -646,7 +646,6 @@ def cut_classes(plan: Plan, names: tuple[str, ...]) -> dict[str, CutClasses]:
 
 
 def _notations(plan: Plan) -> dict[str, Notation]:
-    """The notations that a plan gives, by column."""
     return {column.name: column.notation for column in plan.data.columns if column.notation is not None}
 
 

@@ -345,7 +345,6 @@ def _replaced(section: _Part, values: dict[str, Any]) -> _Part:
 
 
 def _decision(plan: Plan, changes: PlanChanges) -> DecisionPlan:
-    """The decision section with what was asked for."""
     decision, measures = plan.decision, changes.get("measures")
     if measures is not None:
         # A measure that is no longer asked for cannot decide; the default takes its place.

@@ -138,7 +138,6 @@ def _without_gaps(table: RawTable, facts_of: Mapping[str, Facts]) -> tuple[RawTa
 
 
 def _of_records(column: RawColumn, records: np.ndarray) -> RawColumn:
-    """Some records of a column, with the values that occur in them."""
     codes = column.codes[records].astype(np.int64)
     used = np.unique(codes[codes >= 0])
     place = np.full(len(column.values) + 1, -1)
@@ -262,7 +261,6 @@ def _tell_apart(parts: Sequence[RawColumn], households: Units) -> bool:
 
 
 def _n_groups(columns: Sequence[RawColumn], records: np.ndarray) -> int:
-    """The number of combinations of values that some records have."""
     if prod(len(column.values) + 1 for column in columns) >= 2**63:
         return len(Units.of_columns([column.codes[records] for column in columns]))
     joint = np.zeros(len(records), np.int64)
@@ -341,7 +339,6 @@ def _named_parts(columns: Sequence[RawColumn], lines: Sequence[np.ndarray]) -> t
 
 
 def _adjoin(units: Units) -> bool:
-    """Return whether the records of each unit stand together in the file."""
     return int(np.count_nonzero(np.diff(units.of_record))) + 1 == len(units)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
@@ -32,10 +32,13 @@ class Mismatch(ABC):
         """The subject of the mismatch: a column, or an attribute and one of its values."""
         return tuple(getattr(self, name) for name in self.names_subject)
 
+    text: ClassVar[str]
+    """The mismatch as a sentence, with its own parts (``{0.attribute}``) in braces."""
+
     @property
-    @abstractmethod
     def sentence(self) -> str:
         """The mismatch as a sentence."""
+        return self.text.format(self)
 
     @property
     def key(self) -> str:
@@ -102,18 +105,18 @@ class NewValue(Mismatch):
         """The value with its label."""
         return f"'{self.value}'" + (f" ({self.label})" if self.label not in ("", self.value) else "")
 
+    @property
+    def records(self) -> str:
+        """The number of records."""
+        return count(self.n_records, "record")
+
 
 @dataclass(frozen=True)
 class NewLevel(NewValue):
     """A new value that seems to be an answer."""
 
     kind = "level"
-
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        records = count(self.n_records, "record")
-        return f"attribute '{self.attribute}' has a level {self.named}, in {records}, that the plan does not declare"
+    text = "attribute '{0.attribute}' has a level {0.named}, in {0.records}, that the plan does not declare"
 
 
 @dataclass(frozen=True)
@@ -121,51 +124,34 @@ class NewMissingCode(NewValue):
     """A new value that seems to be a code for a missing answer."""
 
     kind = "code"
-
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        records = count(self.n_records, "record")
-        return (
-            f"attribute '{self.attribute}' has a code {self.named}, in {records}, that the plan does not declare and "
-            "that seems to mean a missing answer"
-        )
+    text = (
+        "attribute '{0.attribute}' has a code {0.named}, in {0.records}, that the plan does not declare and that seems "
+        "to mean a missing answer"
+    )
 
 
 @dataclass(frozen=True)
 class UndecidedCode(NewMissingCode):
     """A value that means missing by default, and may be an answer."""
 
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        return (
-            f"attribute '{self.attribute}' takes {self.named} as missing, in {count(self.n_records, 'record')}, and it "
-            "may be an answer: the other values are texts of the same kind"
-        )
+    text = (
+        "attribute '{0.attribute}' takes {0.named} as missing, in {0.records}, and it may be an answer: the other "
+        "values are texts of the same kind"
+    )
+    way_out = "add '{0.value}' to levels of attribute '{0.attribute}' if it is an answer, else to its missing"
 
     @property
     def remedy(self) -> str:
         """How the plan decides it."""
-        return f"add '{self.value}' to levels of attribute '{self.attribute}' if it is an answer, else to its missing"
+        return self.way_out.format(self)
 
 
 @dataclass(frozen=True)
 class TextAmongNumbers(UndecidedCode):
     """A text that is a level beside numbers, because nobody said otherwise."""
 
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        return (
-            f"attribute '{self.attribute}' takes the text {self.named}, in {count(self.n_records, 'record')}, as a "
-            "level beside numbers"
-        )
-
-    @property
-    def remedy(self) -> str:
-        """How the plan decides it."""
-        return f"cut the attribute '{self.attribute}' and list '{self.value}' under missing, or list all of its levels"
+    text = "attribute '{0.attribute}' takes the text {0.named}, in {0.records}, as a level beside numbers"
+    way_out = "cut the attribute '{0.attribute}' and list '{0.value}' under missing, or list all of its levels"
 
 
 @dataclass(frozen=True)
@@ -263,11 +249,7 @@ class NoValues(Mismatch):
 
     attribute: str
     kind = "empty"
-
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        return f"attribute '{self.attribute}' has no values at all"
+    text = "attribute '{0.attribute}' has no values at all"
 
 
 @dataclass(frozen=True)
@@ -280,11 +262,7 @@ class RuleOnUnknownLevel(Mismatch):
     known: tuple[str, ...]
     kind = "rule"
     names_subject = ("rule", "attribute", "level")
-
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        return f"edit rule '{self.rule}' names the unknown level '{self.level}' of attribute '{self.attribute}'"
+    text = "edit rule '{0.rule}' names the unknown level '{0.level}' of attribute '{0.attribute}'"
 
 
 @dataclass(frozen=True)
@@ -316,7 +294,4 @@ class Clash(Mismatch):
         """The attribute, where it is about one."""
         return (self.attribute,) if self.attribute else ()
 
-    @property
-    def sentence(self) -> str:
-        """The mismatch as a sentence."""
-        return self.why
+    text = "{0.why}"

@@ -42,7 +42,6 @@ def exchange_is_void(
 
 
 def _varies(codes: np.ndarray, kind: np.ndarray) -> bool:
-    """Return whether codes differ between records of one kind."""
     first = np.empty(int(kind.max()) + 1, codes.dtype)
     first[kind] = codes
     return bool((codes != first[kind]).any())
@@ -102,7 +101,6 @@ def is_original(table: ReleasedTable, original: ReleasedTable, beside: Sequence[
 
 
 def _differing(own: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> np.ndarray:
-    """The records (or units) whose codes differ in some column."""
     differs = np.zeros(len(own[0]), bool)
     for before, after in zip(own, shown, strict=True):
         differs |= before != after

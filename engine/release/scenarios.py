@@ -331,7 +331,6 @@ class Scenarios(Sequence[Scenario]):
         return int(order[at]) if exists else None
 
     def _sorted(self) -> np.ndarray:
-        """Indices in the order of their labels."""
         if self._order is None:  # made when somebody asks
             self._order = np.argsort(_as_numbers(self._labels))
         return self._order

@@ -370,5 +370,4 @@ class ReleaseSpecs(Sequence[ReleaseSpec]):
 
 
 def _parts(spec: ReleaseSpec) -> tuple[AttributeSpec, Procedure]:
-    """The two parts that a release spec consists of."""
     return spec.attributes, Procedure(spec.mechanism, spec.rate, spec.rule, spec.params)
