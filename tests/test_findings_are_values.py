@@ -32,7 +32,6 @@ ALLOWED = {
     "engine/data/io/readers.py:_batches": "Arrow tells an empty file from other faults in words alone",
     "engine/decision/disclosure_text.py": "the analyst's own words are searched for rates",
     "engine/plan/entries.py": "the analyst writes the range that the public is told in words",
-    "engine/report/parameters.py:_in_units": "a title that names its unit already is not given it twice",
     "engine/report/sheet.py:figure_name": "a mean's table is named by its column and its group's attribute, a value",
     "engine/study/database.py:_sentence": "sqlite3 has no code for a text that it cannot decode",
     "engine/sweeps/cluster.py:_why_not": "Dask raises a plain TypeError where certificates are missing",

@@ -190,7 +190,7 @@ KINDS: dict[str, Kind] = {
     **_kinds(
         "history",
         "fact",
-        checked="name outcome found",
+        checked="name holds outcome found",
         claims_checked="n unchecked untrue",
         released_with="include",
         remade="version equal figures",

@@ -361,7 +361,7 @@ def _checks(findings: Findings) -> list[Statement]:
                 sheet.bars(c), "fails: does not bar the release"
             )
         if outcome:
-            told.append(statement("checked", name=c.name, outcome=outcome, found=words(c.found)))
+            told.append(statement("checked", name=c.name, holds=c.holds, outcome=outcome, found=words(c.found)))
     return told
 
 

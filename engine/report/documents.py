@@ -419,8 +419,8 @@ def docx(page: str) -> bytes:
     root, file = _read(page), Document(str(_WORD))
     section, titles = file.sections[0], _titles(root)
     for run in (*section.header.paragraphs[0].runs, *section.footer.paragraphs[0].runs):
-        if run.text in titles:  # others hold the number of the page
-            run.text = titles[run.text]
+        if (title := titles.get(run.text)) is not None:  # others hold the number of the page
+            run.text = title
     _blocks(file._body, root.find("body/main") or (), _WIDTH)
     return without_traces(file.save, root.findtext("head/title", "").strip())
 
@@ -582,7 +582,7 @@ def _slide_content(slide: Any, title: str, section: Element) -> None:
 
 def _height(elements: Iterable[Element], size: float, width: float) -> float:
     """The height in inches of paragraphs of letters of one size in a room so wide."""
-    lines = [1 + int(_text_width(line, size) / width) for e in elements for line in _words(e).split("\n")]
+    lines = [1 + int(_text_width(line, size) / width) for e in elements for line in (_words(e) or " ").splitlines()]
     return (1.3 * sum(lines) + 0.3 * len(lines)) * size / 72 + 0.1
 
 

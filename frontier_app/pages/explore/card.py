@@ -91,10 +91,10 @@ def _lines(study: Study, view: RiskUtilityMap, rule: Rule, index: int) -> str:
     more.append(
         (text.measure_name(view.measures[view.utility]), map_data.short_figure(view, view.utility, means[view.utility]))
     )
-    changed = map_data.households_words(view, index)
-    if not changed and np.isfinite(view.summary.changed[index]):
+    moved = changed = map_data.households_words(view, index)
+    if not moved and np.isfinite(view.summary.changed[index]):
         changed = f"{view.summary.changed[index]:,.0f} of {int(study.about['n_records']):,} records"
-    more += [("Moved" if "households" in changed else "Changed", changed)] if changed else []
+    more += [("Moved" if moved else "Changed", changed)] if changed else []
     for k in _telling(view):
         if np.isfinite(means[k]):
             was = f", was {map_data.short_figure(view, k, original[k])}" if original[k] else ""

@@ -313,7 +313,7 @@ def test_an_attack_has_its_meaning_and_what_it_needs(case: Case, published: Publ
         cover=replace(case.findings.cover, overlaps="a sample of 2020"),
     )
     told = {each.kind: words(each) for each in sheet.before_signing(shown)}
-    assert "true values are not searched for" in told["attack"] and means in told["tables_published"]
+    assert "(not measured)" in told["attack"] and means in told["tables_published"]
     assert "Register of voters" in told["files_overlap"] and "A sample of 2020." in told["releases_overlap"]
     calm = replace(shown, cover=replace(shown.cover, overlaps="None."), threat=replace(shown.threat, public_files=()))
     assert not {"files_overlap", "releases_overlap"} & {each.kind for each in sheet.before_signing(calm)}

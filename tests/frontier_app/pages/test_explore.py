@@ -188,7 +188,7 @@ def test_words_beside_the_quantile_say_what_is_drawn(at: Workspace):
 
 @pytest.mark.slow
 def test_how_much_of_the_true_frontier_was_found_stands_below_the_map(at: Workspace):
-    assert "of the truly best candidates may be missing from the frontier" in words(explored(at))
+    assert "of its true members" in words(explored(at))
 
 
 def test_each_rate_has_a_frontier_of_its_own(view: RiskUtilityMap):
