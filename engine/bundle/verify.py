@@ -120,7 +120,7 @@ _LEVELS_UP = 3  # folders above a bundle in which its study may lie: of the expo
 def _provenance(bundle: Path, tier: Tier, study: Path | None) -> Iterator[str]:
     """Look a bundle up in the study given, else in those beside it, else in the analyst's bundle beside it;
     :class:`_Unknown` where none of them records such a bundle."""
-    if not is_plain(bundle / SUMS):
+    if not is_plain(bundle / SUMS) or why_unopened(bundle / SUMS):
         yield f"{SUMS} is missing, so there is nothing to compare"
         return
     digest = sha256(bundle / SUMS)

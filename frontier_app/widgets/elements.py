@@ -252,9 +252,12 @@ def first_step() -> tuple[str, str]:
     return ("data", "Open data") if state.get().raw is None else ("candidates", "Run the sweep")
 
 
-def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None]) -> None:
-    """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``."""
+def with_map(missing: str, show: Callable[[Study, RiskUtilityMap], None], title: str = "") -> None:
+    """Call ``show`` with the study at hand and its map as it is looked at; without a study say what is ``missing``,
+    under the ``title`` of a page whose own is a finding."""
     if actions.own_study() is None:
+        if title:
+            st.title(title, anchor=False)
         empty_page(missing, *first_step())
         return
     look = state.get().look

@@ -139,7 +139,7 @@ def test_a_map_keeps_up_with_the_theme_and_is_told_whole_pixels(themed: Page, ad
         themed.wait_for_function(
             "ink => getComputedStyle(document.querySelector('.stApp')).color === ink", arg=ink, timeout=PATIENCE
         )
-        assert {themed.evaluate(of, [f".js-plotly-plot {one}", "fill"]) for one in (".xtick text", ".ytitle")} == {ink}
+        assert {themed.evaluate(of, [f".js-plotly-plot {one}", "fill"]) for one in (".xtick text", ".xtitle")} == {ink}
     width = themed.evaluate("() => document.querySelector('.js-plotly-plot')._fullLayout.width")
     assert width == int(width)
 

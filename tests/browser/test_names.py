@@ -47,7 +47,7 @@ def test_names_fetch_nothing_and_stay_text(
         at = hostile_names.swept(tmp_path_factory.mktemp("hostile"), FinishedStudies(tmp_path_factory), 1)
     for name in every_page(window, address, at):
         said = window.get_by_test_id("stMain").inner_text()
-        assert "evil.example" in said or name in ("candidates", "release", "explore"), name
+        assert "evil.example" in said or name in ("data", "candidates", "release", "explore"), name
         assert window.evaluate(LIVE) == [], name
     window.context.remove_listener("request", note)
     assert asked and not [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:", "blob:"))]

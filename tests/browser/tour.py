@@ -130,7 +130,7 @@ def walk(page: Page, picture: Callable[[str], None], export: str = "All") -> Non
     picture("decide-approved")
     # Export
     visit(page, "release")
-    page.get_by_text(export, exact=True).last.click()
+    page.get_by_role("radiogroup", name="For whom").get_by_text(export, exact=True).click()
     settled(page)
     page.get_by_test_id("stMain").get_by_role("button", name="Write the bundle").click()
     page.get_by_text(re.compile("All bytes were searched|Nothing was written")).wait_for(timeout=3 * PATIENCE)

@@ -28,7 +28,7 @@ _NOTHING = "the unprotected file"
 
 def page() -> None:
     """Show places, candidates side by side, or another part of one candidate before and after."""
-    elements.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page)
+    elements.with_map("There is nothing to compare yet: candidates come from the sweep of a study.", _page, "Compare")
 
 
 def _page(study: Study, view: RiskUtilityMap) -> None:

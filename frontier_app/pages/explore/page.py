@@ -39,7 +39,7 @@ _NOTES = {
 
 def page() -> None:
     """The map, the candidate at hand, and the table of candidates."""
-    elements.with_map("There is no map yet: the sweep of a plan draws and measures every candidate.", _study)
+    elements.with_map("There is no map yet: the sweep of a plan draws and measures every candidate.", _study, "Explore")
 
 
 def _unfinished(study: Study) -> None:

@@ -116,7 +116,7 @@ def test_a_map_shows_every_candidate_and_what_a_bound_picks(swaps):
     figure = swaps.plot(max_risk=bound)
     assert figure.layout.paper_bgcolor == "white"
     assert sum(len(trace.x) for trace in figure.data if trace.customdata is not None) >= len(swaps)
-    assert any("α = " in note.text for note in figure.layout.annotations)
+    assert any("limit " in note.text for note in figure.layout.annotations)
 
 
 @pytest.mark.parametrize("drawn", [one for one in DRAWN if one != "measures"])
