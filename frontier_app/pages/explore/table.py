@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.decision.gate import held_losses
 from engine.frontier.risk_utility_map import RiskUtilityMap, inside
 from engine.study.study import Pin
 from frontier_app.charts import map_data
@@ -270,10 +271,9 @@ def _measured(view: RiskUtilityMap) -> list[tuple[str, int]]:
 
 
 def _within(view: RiskUtilityMap, rule: Rule, indices: np.ndarray) -> np.ndarray | None:
-    """How many counted runs of each are within the limit."""
+    """How many counted runs of each are within the limit, and within those of edit rules."""
     if rule.bound is None:
         return None
-    runs = view.results.counted(view.allow_partial) & np.isin(view.results.scenario, indices)
-    loss = view.measures[view.risk].measure.loss(view.results.values[runs, view.risk])
-    met = np.bincount(view.results.scenario[runs][loss <= rule.bound], minlength=len(view.scenarios))
+    counted = view.results.scenario[view.results.counted(view.allow_partial)]
+    met = np.bincount(counted[held_losses(view, view.results) <= rule.bound], minlength=len(view.scenarios))
     return np.asarray(met[indices])
